@@ -25,7 +25,11 @@ type Line struct {
 func NewLine(c Clock) *Line {
 	l := &Line{clock: c}
 	l.reader, _ = c.(Reader)
-	l.last = l.read()
+	if l.reader != nil {
+		l.last = l.reader.Read()
+	} else {
+		l.last = Reading{Wall: c.Now()}
+	}
 	return l
 }
 
