@@ -1,0 +1,25 @@
+package retry
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// maxRule bounds a Verdict's Rule, so that a log line stays one.
+const maxRule = 240
+
+// oneLine folds s into one line of at most limit bytes.
+func oneLine(s string, limit int) string {
+	if len(s) > 4*limit { // far beyond what can be shown: do not fold it all
+		s = s[:4*limit]
+	}
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit - len("…")
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
