@@ -52,3 +52,7 @@ func (Real) Read() Reading {
 	now := time.Now()
 	return Reading{Wall: now, Mono: now.Sub(started)}
 }
+
+// Until returns what is left of real time until a context's deadline, which is
+// real whatever clock the caller uses.
+func Until(deadline time.Time) time.Duration { return time.Until(deadline) }

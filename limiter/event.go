@@ -1,0 +1,158 @@
+package limiter
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+)
+
+// An EventKind says what changed, in one stable word.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventPauseOpened  EventKind = "pause_opened"   // no new work starts until Status.BlockedUntil
+	EventPauseChanged EventKind = "pause_changed"  // Status.BlockedUntil has moved
+	EventPauseEnded   EventKind = "pause_ended"    // by time, a success or Resume
+	EventProbe        EventKind = "probe"          // a caller has been let in to try the upstream during a storm
+	EventBudget       EventKind = "budget_changed" // by a refusal, growth or SetBudget
+	EventHold         EventKind = "hold"           // by Hold
+	EventResume       EventKind = "resume"         // by Resume
+)
+
+// An Event is one change of a limiter. Fields may be added.
+type Event struct {
+	Kind EventKind
+	// Time is when the change was noticed: what time alone changes shows at the
+	// next call, or when the first waiter is let in.
+	Time time.Time
+	// Reason is the word given to Hold or Resume; else the pause's Reason.
+	Reason string
+	// Status is the limiter right after the change.
+	Status Status
+}
+
+// outbox holds the events that have not been delivered. The limiter's lock
+// guards it; one caller at a time delivers, so that events keep their order.
+type outbox struct {
+	pending    []Event
+	delivering bool
+}
+
+// note puts an event into the outbox.
+func (l *Limiter) note(kind EventKind, reason string) {
+	if !l.notify.active() {
+		return
+	}
+	l.outbox.pending = append(l.outbox.pending, Event{
+		Kind: kind, Time: l.line.At(l.now), Reason: reason, Status: l.status(&l.state, l.now),
+	})
+}
+
+// compare notes what has changed since before.
+func (l *Limiter) compare(before *state, reason string) {
+	if !l.notify.active() {
+		return
+	}
+	after := &l.state
+	if reason == "" {
+		reason = string(after.cause)
+	}
+	switch {
+	case after.open && !before.open:
+		l.note(EventPauseOpened, reason)
+	case before.open && !after.open:
+		l.note(EventPauseEnded, reason)
+	case after.open && after.until() != before.until():
+		l.note(EventPauseChanged, reason)
+	}
+	if after.budget != before.budget {
+		l.note(EventBudget, reason)
+	}
+}
+
+// unlock unlocks, and delivers what the caller's change has put into the outbox.
+func (l *Limiter) unlock() {
+	if len(l.outbox.pending) == 0 || l.outbox.delivering {
+		l.mu.Unlock()
+		return
+	}
+	l.deliver()
+}
+
+func (l *Limiter) deliver() {
+	l.outbox.delivering = true
+	defer func() {
+		// Also when the callback ends this goroutine by runtime.Goexit.
+		l.outbox.delivering = false
+		l.mu.Unlock()
+	}()
+	for len(l.outbox.pending) > 0 {
+		e := l.outbox.pending[0]
+		l.outbox.pending = l.outbox.pending[1:]
+		func() {
+			l.mu.Unlock()
+			defer l.mu.Lock()
+			l.notify.send(e)
+		}()
+	}
+	l.outbox.pending = nil
+}
+
+// notifier tells the host what happens. It is called without the lock.
+type notifier struct {
+	onEvent func(Event)
+	logger  *slog.Logger
+}
+
+func (n *notifier) active() bool { return n.onEvent != nil || n.logger != nil }
+
+func (n *notifier) send(e Event) {
+	n.log(e)
+	if n.onEvent == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			n.panicked("Config.OnEvent", p)
+		}
+	}()
+	n.onEvent(e)
+}
+
+// panicked logs a panic of the host's function; it must not take the fleet down.
+func (n *notifier) panicked(function string, p any) {
+	logger := n.logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.Error("holdoff: "+function+" panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+}
+
+// log writes one record for each pause and one for its end, not one a refusal.
+func (n *notifier) log(e Event) {
+	if n.logger == nil {
+		return
+	}
+	level := slog.LevelDebug
+	switch e.Kind {
+	case EventPauseOpened:
+		level = slog.LevelWarn
+	case EventPauseEnded, EventHold, EventResume:
+		level = slog.LevelInfo
+	}
+	s := e.Status
+	attrs := []slog.Attr{
+		slog.String("limiter", s.Name),
+		slog.String("reason", e.Reason),
+		slog.Int("budget", s.Budget),
+		slog.Int("in_flight", s.InFlight),
+		slog.Int("waiting", s.Waiting),
+	}
+	if !s.BlockedUntil.IsZero() {
+		attrs = append(attrs, slog.Time("blocked_until", s.BlockedUntil))
+	}
+	n.logger.LogAttrs(context.Background(), level, "holdoff: "+string(e.Kind), attrs...)
+}
