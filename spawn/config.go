@@ -1,0 +1,76 @@
+package spawn
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/holdoff-go/holdoff/internal/clock"
+	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/retry"
+)
+
+// Clock tells the time and waits for it. A nil Clock is the system's; the fakes
+// of clockwork, benbjohnson/clock and k8s.io/utils/clock are Clocks as they are.
+type Clock = clock.Clock
+
+// defaultMaxInlineWait is longer than the windows that providers count calls in,
+// and shorter than the ones they sell plans by.
+const defaultMaxInlineWait = time.Hour
+
+// A Config sets a Spawner up. Limiter is required; the zero value of every other
+// field is its documented default.
+type Config struct {
+	// Limiter stands before the upstream that the workers call. It may be shared
+	// with other spawners and with callers of its own. Required.
+	Limiter *limiter.Limiter
+	// Policy is the ladder of retries; its zero value is 3 s, 6 s and 12 s. Its
+	// MaxElapsed counts from Run, all waiting included. Its Clock, if nil, is the
+	// Clock below.
+	Policy retry.Policy
+	// RetryBudget bounds the retries of the whole spawner for failures that open
+	// no pause: a bucket of this many tokens, one for a retry, a tenth of one back
+	// for a success. 0 is no bound; negative is an error.
+	RetryBudget int
+	// MaxInlineWait is the longest stated wait that a worker sits out. A longer
+	// one ends its run as Parked, and leaves it to the host. 0 is 1 h; negative is
+	// never to sit out a stated wait.
+	MaxInlineWait time.Duration
+	// OnDeath is the death path: it is told once of each worker that is Dead,
+	// after the classifier and the policy have spoken and before Run returns. A
+	// panic in it is contained and logged. nil is nobody.
+	OnDeath func(Death)
+	// OnEvent is told of each change of a worker's state, in order for one worker
+	// and at the same time for several; a panic in it is contained and logged. nil
+	// is nobody.
+	OnEvent func(Event)
+	// Clock is the source of time. nil is the system's.
+	Clock Clock
+	// Logger gets a record for each death and each parked worker, and one at level
+	// debug for each retry: IDs, classes and rules, never an error's body. nil is
+	// silent.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Limiter == nil {
+		return c, errors.New("spawn: Config.Limiter is nil: it is required")
+	}
+	if c.RetryBudget < 0 {
+		return c, fmt.Errorf("spawn: Config.RetryBudget is %d: it must be at least 1, or 0 for no bound", c.RetryBudget)
+	}
+	if err := c.Policy.Validate(); err != nil {
+		return c, fmt.Errorf("spawn: Config.Policy: %w", err)
+	}
+	c.MaxInlineWait = max(0, cmp.Or(c.MaxInlineWait, defaultMaxInlineWait))
+	c.Clock = clock.Or(c.Clock)
+	if c.Policy.Clock == nil {
+		c.Policy.Clock = c.Clock
+	}
+	if c.Policy.Classifier == nil {
+		c.Policy.Classifier = retry.Standard(c.Clock)
+	}
+	return c, nil
+}

@@ -1,0 +1,45 @@
+package spawn
+
+import (
+	"sync"
+	"time"
+)
+
+// parkUnstated is how long a credential is left alone whose quota is used up and
+// whose reset is not known: the usage windows of subscriptions are some hours
+// long, and a probe of an exhausted one costs a call.
+const parkUnstated = 2 * time.Hour
+
+// A credential is what the workers call with. The spawner has one, and does not
+// know it; it only knows until when its quota is used up.
+type credential struct {
+	mu     sync.Mutex
+	until  time.Time // zero: usable
+	stated bool      // the provider said until
+}
+
+// park leaves the credential alone until then.
+func (c *credential) park(until time.Time, stated bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if until.After(c.until) {
+		c.until, c.stated = until, stated
+	}
+}
+
+// parked returns until when the credential is left alone; zero when it is not.
+func (c *credential) parked(now time.Time) (until time.Time, stated bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !now.Before(c.until) {
+		return time.Time{}, false
+	}
+	return c.until, c.stated
+}
+
+// succeeded ends the parking: a call with the credential was accepted.
+func (c *credential) succeeded() {
+	c.mu.Lock()
+	c.until = time.Time{}
+	c.mu.Unlock()
+}

@@ -1,0 +1,205 @@
+package spawn
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/holdoff-go/holdoff/internal/clock"
+	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/retry"
+)
+
+// A Spawner runs workers under one policy against one upstream: each attempt
+// takes a slot of the limiter, what it comes to is classified and reported, and
+// only what no retry will mend reaches the death path.
+//
+// Its main methods are Run, which runs one worker to its end, and Start, which
+// does so on a goroutine. Do is Run for a function with a value. Workers that
+// were refused come back ahead of new ones, and hold no slot while they wait.
+//
+// A Spawner is safe for concurrent use. It must be made by New, runs no
+// goroutine of its own and needs no Close; Drain ends it in good order.
+type Spawner struct {
+	limiter       *limiter.Limiter
+	policy        retry.Policy // with Clock and Classifier set
+	maxInlineWait time.Duration
+	clock         Clock
+	notify        notifier
+	budget        *retryBudget
+	credential    credential
+
+	mu       sync.Mutex
+	arrivals uint64
+	live     map[string]*run
+	ended    []entry       // the last keptEnded
+	draining bool          // admission has ended
+	idle     chan struct{} // closed when nobody lives; nil unless somebody asked
+}
+
+// New returns a spawner for cfg. The error names the field that makes no sense.
+func New(cfg Config) (*Spawner, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Spawner{
+		limiter:       cfg.Limiter,
+		policy:        cfg.Policy,
+		maxInlineWait: cfg.MaxInlineWait,
+		clock:         cfg.Clock,
+		notify:        notifier{onEvent: cfg.OnEvent, onDeath: cfg.OnDeath, logger: cfg.Logger},
+		budget:        newRetryBudget(cfg.RetryBudget),
+		live:          make(map[string]*run),
+	}, nil
+}
+
+// Run runs w until it is Succeeded, Dead, Canceled or Parked, and returns how
+// and with what attempts. The error is nil for Succeeded. Otherwise it is a
+// *retry.Error that holds the cause of every attempt, so that errors.Is finds
+// the worker's own error, its class (retry.RateLimited, ...), ErrParked,
+// ErrRetryBudget, retry.ErrElapsed, and the cause of a context that ended.
+//
+// A worker that was not admitted ends as Canceled with ErrDraining, ErrDuplicate
+// or an error that names the field that makes no sense; it leaves no event and
+// no line in the roster.
+//
+// A Run inside another worker, with its context, is a worker of its own. It uses
+// its parent's slot while that waits for it. When it is given up, the parent is
+// not retried for the error: it has been retried to the end.
+func (s *Spawner) Run(ctx context.Context, w Worker) (Result, error) {
+	r, err := s.admit(ctx, w)
+	if err != nil {
+		return Result{ID: w.ID, State: Canceled}, err
+	}
+	return r.loop()
+}
+
+// Start runs w on a goroutine of its own, which ends with the run. It is for
+// work that its caller does not wait for at once: inside another worker it takes
+// a slot of its own.
+func (s *Spawner) Start(ctx context.Context, w Worker) *Handle {
+	h := &Handle{done: make(chan struct{})}
+	r, err := s.admit(ctx, w)
+	if err != nil {
+		h.result, h.err = Result{ID: w.ID, State: Canceled}, err
+		close(h.done)
+		return h
+	}
+	r.parent = nil
+	h.run = r
+	go func() {
+		defer close(h.done)
+		h.result, h.err = r.loop()
+	}()
+	return h
+}
+
+// admit makes w one of the living.
+func (s *Spawner) admit(ctx context.Context, w Worker) (*run, error) {
+	if err := w.validate(); err != nil {
+		return nil, err
+	}
+	r := &run{
+		spawner: s,
+		line:    clock.NewLine(s.clock),
+		ladder:  newLadder(s.policy),
+	}
+	if parent, ok := FromContext(ctx); ok && parent.run.spawner.limiter == s.limiter {
+		r.parent = parent
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return nil, ErrDraining
+	}
+	s.arrivals++
+	if w.ID == "" {
+		w.ID = s.makeID()
+	}
+	if s.live[w.ID] != nil {
+		return nil, fmt.Errorf("%w: %q", ErrDuplicate, w.ID)
+	}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.worker = w
+	r.result.ID = w.ID
+	r.entry = entry{s.arrivals, WorkerStatus{ID: w.ID, State: Queued, Priority: w.Priority, Since: s.clock.Now()}}
+	s.live[w.ID] = r
+	return r, nil
+}
+
+// makeID returns an ID that no living worker has.
+func (s *Spawner) makeID() string {
+	for n := s.arrivals; ; n++ {
+		if id := "worker-" + strconv.FormatUint(n, 10); s.live[id] == nil {
+			return id
+		}
+	}
+}
+
+// succeeded notes that the upstream accepted a call.
+func (s *Spawner) succeeded() {
+	s.budget.succeeded()
+	s.credential.succeeded()
+}
+
+// others reports whether workers are alive besides r and those that wait for it.
+func (s *Spawner) others(r *run) bool {
+	n := 1
+	for a := r.parent; a != nil; a = a.run.parent {
+		if a.run.spawner == s {
+			n++
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.live) > n
+}
+
+// Drain ends the spawner in good order. Admission ends at once, and so do the
+// workers that wait: they are Canceled with ErrDraining. Running attempts go on,
+// but are not retried. Drain returns nil when the last of them has ended; when
+// ctx ends first, the rest is cancelled with the cause ErrDraining, and Drain
+// returns a *StragglersError that names them, without waiting for them.
+func (s *Spawner) Drain(ctx context.Context) error {
+	s.mu.Lock()
+	s.draining = true
+	for _, r := range s.live {
+		if r.entry.status.State != Running {
+			r.cancel(ErrDraining)
+		}
+	}
+	if len(s.live) == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	if s.idle == nil {
+		s.idle = make(chan struct{})
+	}
+	idle := s.idle
+	s.mu.Unlock()
+
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stragglers := &StragglersError{cause: context.Cause(ctx)}
+	for _, r := range slices.SortedFunc(maps.Values(s.live), byArrival) {
+		stragglers.IDs = append(stragglers.IDs, r.worker.ID)
+		r.cancel(ErrDraining)
+	}
+	if len(stragglers.IDs) == 0 {
+		return nil
+	}
+	return stragglers
+}
+
+func byArrival(a, b *run) int { return cmp.Compare(a.entry.arrival, b.entry.arrival) }

@@ -1,0 +1,36 @@
+package spawn
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdoff-go/holdoff/limiter"
+)
+
+// A Worker is one piece of work to run to its end.
+type Worker struct {
+	// ID names the worker in results, events and the roster, over all of its
+	// attempts. Empty makes one up. The ID of a worker that is alive is an error.
+	ID string
+	// Priority is that of its first attempt. What has been refused comes back as
+	// limiter.Resumed; an emergency stays one.
+	Priority limiter.Priority
+	// NoRepeat says that the work must not be done twice: it is retried only when
+	// it was refused before anything was accepted.
+	NoRepeat bool
+	// Run does the work. It is called once an attempt, each time on a goroutine of
+	// its own, and should resume rather than restart where it can. Its context
+	// ends with the one given to Spawner.Run, by Handle.Cancel, and by Drain. A nil
+	// error is success; any other is put to the classifier. Required.
+	Run func(ctx context.Context, a *Attempt) error
+}
+
+func (w Worker) validate() error {
+	switch {
+	case w.Run == nil:
+		return errors.New("spawn: Worker.Run is nil: it is required")
+	case w.Priority < limiter.Normal || w.Priority > limiter.Emergency:
+		return errors.New("spawn: Worker.Priority is " + w.Priority.String() + ": it must be Normal, Resumed or Emergency")
+	}
+	return nil
+}
