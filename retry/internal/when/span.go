@@ -1,0 +1,97 @@
+package when
+
+import (
+	"strings"
+	"time"
+)
+
+// Span reads the span of time at the start of text and returns what follows it:
+// "7m12.5s", "17h58m27s", "2 days 17 hours 14 minutes", "6hr 29min", "26
+// seconds", "'17' seconds", "an hour". A number without a unit is none.
+func Span(text string) (total time.Duration, rest string, ok bool) {
+	rest = text
+	for {
+		amount, after, found := amountAt(strings.TrimLeft(rest, " \t'\"`*~"))
+		if !found {
+			return total, rest, ok
+		}
+		unit, after := unitAt(strings.TrimLeft(after, " \t'\"`*-"))
+		if unit == 0 {
+			return total, rest, ok
+		}
+		d, valid := Units(amount, unit)
+		if !valid {
+			return total, rest, ok
+		}
+		if total += d; total < 0 {
+			total = Forever
+		}
+		ok, rest = true, after
+		joined := strings.TrimLeft(after, " \t,")
+		joined = strings.TrimPrefix(joined, "and ")
+		if _, _, more := amountAt(strings.TrimLeft(joined, " \t'\"`*~")); !more {
+			return total, rest, ok
+		}
+		rest = joined
+	}
+}
+
+// amountAt reads a number, or an article that stands for one.
+func amountAt(s string) (float64, string, bool) {
+	end := 0
+	for end < len(s) && (s[end] >= '0' && s[end] <= '9' || s[end] == '.' && end+1 < len(s) && s[end+1] >= '0' && s[end+1] <= '9') {
+		end++
+	}
+	if end > 0 {
+		n, ok := number(s[:end])
+		return n, s[end:], ok
+	}
+	for _, article := range [...]string{"an ", "a ", "one "} {
+		if len(s) > len(article) && strings.EqualFold(s[:len(article)], article) {
+			return 1, s[len(article):], true
+		}
+	}
+	return 0, s, false
+}
+
+const day = 24 * time.Hour
+
+// unitAt reads a unit of time, which must end with the word.
+func unitAt(s string) (time.Duration, string) {
+	end := 0
+	for end < len(s) && (s[end]|0x20 >= 'a' && s[end]|0x20 <= 'z' || s[end] >= 0x80) {
+		end++
+	}
+	// "1m20s": the letters end where the next number begins, so a unit is whole.
+	switch strings.ToLower(s[:end]) {
+	case "ms", "msec", "msecs", "millisecond", "milliseconds":
+		return time.Millisecond, s[end:]
+	case "us", "µs", "μs", "microsecond", "microseconds":
+		return time.Microsecond, s[end:]
+	case "ns", "nanosecond", "nanoseconds":
+		return time.Nanosecond, s[end:]
+	case "s", "sec", "secs", "second", "seconds":
+		return time.Second, s[end:]
+	case "m", "min", "mins", "minute", "minutes":
+		return time.Minute, s[end:]
+	case "h", "hr", "hrs", "hour", "hours":
+		return time.Hour, s[end:]
+	case "d", "day", "days":
+		return day, s[end:]
+	case "w", "wk", "wks", "week", "weeks":
+		return 7 * day, s[end:]
+	case "month", "months":
+		return 30 * day, s[end:]
+	}
+	if s = strings.TrimPrefix(s, " "); s != "" { // 30 秒, 5 分钟, 2 小时, 1 天
+		for _, u := range [...]struct {
+			name string
+			unit time.Duration
+		}{{"毫秒", time.Millisecond}, {"秒", time.Second}, {"分钟", time.Minute}, {"分", time.Minute}, {"小时", time.Hour}, {"天", day}} {
+			if after, found := strings.CutPrefix(s, u.name); found {
+				return u.unit, after
+			}
+		}
+	}
+	return 0, s
+}
