@@ -6,20 +6,19 @@ import "time"
 // on the clock for all waiters. Its goroutine belongs to the queue: it runs only
 // while somebody waits for a time. The limiter's lock guards it.
 type alarm struct {
-	at   instant
-	tick <-chan time.Time // fires at at; outlives its watcher, so that the next one can use it
-	stop chan struct{}    // ends the watcher; nil when none runs
+	at    instant
+	jumps int              // of the line when tick was set: after another, tick comes late
+	tick  <-chan time.Time // fires at at; outlives its watcher, so that the next one can use it
+	stop  chan struct{}    // ends the watcher; nil when none runs
 }
 
-// setAlarm makes sure that somebody looks again when the first in line may pass.
-func (l *Limiter) setAlarm(t instant) {
+// setAlarm makes sure that somebody looks at again, seen from t; never: nobody
+// need look.
+func (l *Limiter) setAlarm(t, again instant) {
 	a := &l.alarm
-	again := never
-	if w := l.next(); w != nil {
-		again = l.state.may(w.priority, t).again
-	}
+	jumps := l.line.Jumps()
 	switch {
-	case a.stop != nil && a.at <= again && again != never:
+	case a.stop != nil && a.at <= again && again != never && a.jumps == jumps:
 		return // an early look does no harm, and sets the next
 	case a.stop != nil:
 		close(a.stop)
@@ -28,8 +27,8 @@ func (l *Limiter) setAlarm(t instant) {
 	if again == never {
 		return
 	}
-	if a.tick == nil || a.at != again {
-		a.at, a.tick = again, l.clock.After(again-t)
+	if a.tick == nil || a.at != again || a.jumps != jumps {
+		a.at, a.jumps, a.tick = again, jumps, l.clock.After(again-t)
 	}
 	a.stop = make(chan struct{})
 	go l.watch(a.tick, a.stop)

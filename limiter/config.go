@@ -64,7 +64,8 @@ type Config struct {
 	// Cut says to what a refusal that opens a pause cuts the budget, given the
 	// budget and the slots in flight, which are at least one. The result is
 	// bounded by Floor and the budget. nil is half of what is in flight. It is
-	// called without a lock held; if it panics, nil's rule applies.
+	// called without a lock held, so for every refusal, also one that then cuts
+	// nothing; if it panics, nil's rule applies.
 	Cut func(budget, inFlight int) int
 	// Grow is how many rounds of successes, of as many calls as the budget is,
 	// give back one slot. 0 is 1; negative is never. Only successes that are
@@ -83,8 +84,9 @@ type Config struct {
 	MaxWaiting int
 
 	// OnEvent is told of every change, in order and one at a time, without a lock
-	// held: it may call the limiter. A panic in it is contained and logged. nil
-	// is nobody.
+	// held, by whoever made or noticed the change: it may call the limiter, and
+	// should be quick, because events queue up behind it. A panic in it is
+	// contained and logged. nil is nobody.
 	OnEvent func(Event)
 	// Logger gets one warning for each pause and one record for its end, each
 	// hold and each Resume; budget changes at level debug. nil is silent.
@@ -150,4 +152,43 @@ func (c Config) withDefaults() (Config, error) {
 	check(c.MaxAssumedPause < c.Pause, "MaxAssumedPause", c.MaxAssumedPause, fmt.Sprintf("it must not be below Pause, which is %v", c.Pause))
 	check(c.Pause > 0 && c.ProbeAfter > c.Pause, "ProbeAfter", c.ProbeAfter, fmt.Sprintf("it must not be above Pause, which is %v", c.Pause))
 	return c, err
+}
+
+// rules are the numbers of a Config as the state reads them.
+type rules struct {
+	floor           int
+	pause           time.Duration // negative: none is assumed
+	maxAssumedPause time.Duration
+	maxPause        time.Duration
+	probing         bool          // probes may go before the end of an assumed pause
+	firstGap        time.Duration // from the refusal to the first probe
+	lastGap         time.Duration // what the doubling of the gap ends at
+	recover         time.Duration // negative: never
+	grow            int           // negative: never
+	pace            *pace         // nil: none; the one part of the state that is not copied
+}
+
+// rules expects that c has its defaults.
+func (c Config) rules() *rules {
+	r := &rules{
+		floor:           c.Floor,
+		pause:           c.Pause,
+		maxAssumedPause: c.MaxAssumedPause,
+		maxPause:        c.MaxPause,
+		probing:         c.ProbeAfter > 0,
+		firstGap:        c.ProbeAfter,
+		lastGap:         c.Pause,
+		recover:         c.Recover,
+		grow:            c.Grow,
+		pace:            newPace(c.Pace, c.Burst),
+	}
+	// Stated pauses have a timetable too, whatever is assumed: it is what keeps
+	// "Retry-After: 1" from sending a probe a second.
+	if r.lastGap < 0 {
+		r.lastGap = max(defaultPause, c.ProbeAfter)
+	}
+	if r.firstGap < 0 {
+		r.firstGap = min(defaultProbeAfter, r.lastGap)
+	}
+	return r
 }

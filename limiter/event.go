@@ -85,9 +85,10 @@ func (l *Limiter) unlock() {
 func (l *Limiter) deliver() {
 	l.outbox.delivering = true
 	defer func() {
-		// Also when the callback ends this goroutine by runtime.Goexit.
+		// A callback may have ended this goroutine by runtime.Goexit, as a test's
+		// FailNow does. Then this delivers the rest.
 		l.outbox.delivering = false
-		l.mu.Unlock()
+		l.unlock()
 	}()
 	for len(l.outbox.pending) > 0 {
 		e := l.outbox.pending[0]
@@ -110,32 +111,35 @@ type notifier struct {
 func (n *notifier) active() bool { return n.onEvent != nil || n.logger != nil }
 
 func (n *notifier) send(e Event) {
-	n.log(e)
-	if n.onEvent == nil {
-		return
+	if n.logger != nil {
+		n.guard("Config.Logger", func() { n.log(e) })
 	}
+	if n.onEvent != nil {
+		n.guard("Config.OnEvent", func() { n.onEvent(e) })
+	}
+}
+
+// guard calls f, which calls the host's function: a panic in that must not take
+// the fleet down. It is logged.
+func (n *notifier) guard(function string, f func()) {
 	defer func() {
-		if p := recover(); p != nil {
-			n.panicked("Config.OnEvent", p)
+		p := recover()
+		if p == nil {
+			return
 		}
+		logger := n.logger
+		if logger == nil {
+			logger = slog.Default()
+		}
+		defer func() { _ = recover() }() // the logger itself may be what panics
+		logger.Error("holdoff: "+function+" panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	}()
-	n.onEvent(e)
+	f()
 }
 
-// panicked logs a panic of the host's function; it must not take the fleet down.
-func (n *notifier) panicked(function string, p any) {
-	logger := n.logger
-	if logger == nil {
-		logger = slog.Default()
-	}
-	logger.Error("holdoff: "+function+" panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-}
-
-// log writes one record for each pause and one for its end, not one a refusal.
+// log writes one warning for each pause and one record for its end, not one a
+// refusal.
 func (n *notifier) log(e Event) {
-	if n.logger == nil {
-		return
-	}
 	level := slog.LevelDebug
 	switch e.Kind {
 	case EventPauseOpened:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/holdoff-go/holdoff/internal/clock"
 )
@@ -45,16 +44,6 @@ func New(cfg Config) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rules{
-		floor:           cfg.Floor,
-		pause:           cfg.Pause,
-		maxAssumedPause: cfg.MaxAssumedPause,
-		maxPause:        cfg.MaxPause,
-		probeAfter:      cfg.ProbeAfter,
-		recover:         cfg.Recover,
-		grow:            cfg.Grow,
-		pace:            newPace(cfg.Pace, cfg.Burst),
-	}
 	return &Limiter{
 		name:       cfg.Name,
 		cut:        cfg.Cut,
@@ -62,7 +51,7 @@ func New(cfg Config) (*Limiter, error) {
 		notify:     notifier{onEvent: cfg.OnEvent, logger: cfg.Logger},
 		clock:      cfg.Clock,
 		line:       clock.NewLine(cfg.Clock),
-		state:      newState(r, cfg.Budget),
+		state:      newState(cfg.rules(), cfg.Budget),
 	}, nil
 }
 
@@ -73,7 +62,7 @@ func (l *Limiter) Acquire(ctx context.Context) (*Slot, error) {
 }
 
 // AcquireAs waits for a slot with priority p. It fails
-//   - with the context's cause, when that has ended or is cancelled meanwhile;
+//   - with the context's cause, when the context has ended or is cancelled;
 //   - with a *BlockedError that is context.DeadlineExceeded, at once when the
 //     deadline ends before the gate can open for p, else when it ends;
 //   - with a *BlockedError of ReasonQueueFull, at once, for Normal work when
@@ -103,7 +92,7 @@ func (l *Limiter) TryAcquire() (*Slot, error) {
 		return nil, err
 	}
 	o := l.admit(Normal, t)
-	l.unlock()
+	l.handOver(Normal, o)
 	return &Slot{limiter: l, origin: o}, nil
 }
 
@@ -127,164 +116,6 @@ func (l *Limiter) Wait(ctx context.Context) (*Call, error) {
 		return nil, err
 	}
 	return &Call{limiter: l, origin: o}, nil
-}
-
-// enter lets the caller through as p, or queues it.
-func (l *Limiter) enter(ctx context.Context, p Priority) (origin, error) {
-	if ctx.Err() != nil {
-		return origin{}, context.Cause(ctx)
-	}
-	l.mu.Lock()
-	t := l.advance()
-	l.handOut(t)
-	// Whoever waits with p, or above it, would have been let in before.
-	a := l.state.may(p, t)
-	if a.reason == ReasonNone {
-		o := l.admit(p, t)
-		l.unlock()
-		return o, nil
-	}
-	if err := l.refuseEntry(ctx, p, a, t); err != nil {
-		l.unlock()
-		return origin{}, err
-	}
-	w := &waiter{priority: p, ready: make(chan struct{}, 1)}
-	l.waiting[p].pushBack(w)
-	l.setAlarm(t)
-	l.unlock()
-	return l.await(ctx, w)
-}
-
-// refuseEntry returns why p cannot even queue. Only here is the deadline looked
-// at: a pause that opens later evicts nobody.
-func (l *Limiter) refuseEntry(ctx context.Context, p Priority, a answer, t instant) error {
-	if p == Normal && l.maxWaiting > 0 && l.waiting[p].len >= l.maxWaiting {
-		a.reason = ReasonQueueFull
-		return l.blockedError(a, t)
-	}
-	deadline, ok := ctx.Deadline()
-	if !ok || a.from <= t {
-		return nil
-	}
-	// Durations are compared, never instants of two clocks: the deadline is real
-	// time, and the limiter's clock may be a fake one.
-	wanted, allowed := a.from-t, clock.Until(deadline)
-	if allowed >= wanted {
-		return nil
-	}
-	err := l.blockedError(a, t)
-	err.Wanted, err.Allowed = wanted, max(allowed, 0)
-	err.cause = context.DeadlineExceeded
-	return err
-}
-
-// await sleeps until w has been granted its slot, or ctx has ended.
-func (l *Limiter) await(ctx context.Context, w *waiter) (origin, error) {
-	for {
-		select {
-		case <-w.ready:
-			l.mu.Lock()
-			if w.granted {
-				l.granted.remove(w)
-				o := w.origin()
-				l.mu.Unlock()
-				return o, nil
-			}
-			// A pause has taken the grant back, and put w where it was.
-			l.mu.Unlock()
-		case <-ctx.Done():
-			l.mu.Lock()
-			t := l.advance()
-			a := l.state.may(w.priority, t)
-			if a.reason == ReasonNone {
-				a.reason = ReasonWaiting
-			}
-			w.in.remove(w)
-			if w.granted {
-				// The grant and the end of ctx met; whoever is next has it.
-				l.giveBack(w)
-			}
-			l.handOut(t)
-			err := blockedBy(ctx, l.blockedError(a, t))
-			l.unlock()
-			return origin{}, err
-		}
-	}
-}
-
-// admit lets p through at t.
-func (l *Limiter) admit(p Priority, t instant) origin {
-	o := origin{known: true, generation: l.state.generation}
-	if p == call {
-		l.state.rules.pace.take(t)
-		return o
-	}
-	probe := l.state.storm
-	o.counted = l.state.admit(p, t)
-	if probe && o.counted {
-		l.note(EventProbe, "")
-	}
-	return o
-}
-
-func (w *waiter) origin() origin {
-	return origin{known: true, generation: w.generation, counted: w.counted}
-}
-
-// handOut lets in all who may pass at t, and sets the alarm for the next.
-func (l *Limiter) handOut(t instant) {
-	for w := l.next(); w != nil; w = l.next() {
-		if l.state.may(w.priority, t).reason != ReasonNone {
-			break
-		}
-		w.in.remove(w)
-		o := l.admit(w.priority, t)
-		w.granted, w.counted, w.generation = true, o.counted, o.generation
-		l.granted.pushBack(w)
-		select {
-		case w.ready <- struct{}{}:
-		default: // still there from a grant that was taken back
-		}
-	}
-	l.setAlarm(t)
-}
-
-// next returns who is first in line: a priority passes wherever a lower one does,
-// so when the first may not, nobody may.
-func (l *Limiter) next() *waiter {
-	for p := priorities - 1; p >= Normal; p-- {
-		if w := l.waiting[p].head; w != nil {
-			return w
-		}
-	}
-	return nil
-}
-
-func (l *Limiter) queued() int {
-	n := 0
-	for p := range l.waiting {
-		n += l.waiting[p].len
-	}
-	return n
-}
-
-// giveBack undoes the grant of w, which is in no list.
-func (l *Limiter) giveBack(w *waiter) {
-	if w.priority != call {
-		l.state.release(w.origin())
-	}
-	w.granted = false
-}
-
-// takeBack undoes the grants that nobody has collected, and puts their waiters
-// back at the head of their queues in the order they had: a caller that has not
-// started must not start into a pause that has just opened.
-func (l *Limiter) takeBack() {
-	for w := l.granted.tail; w != nil; w = l.granted.tail {
-		l.granted.remove(w)
-		l.giveBack(w)
-		l.waiting[w.priority].pushFront(w)
-	}
 }
 
 // advance looks at the clock, unless nothing depends on it, and brings the state
@@ -319,10 +150,7 @@ func (l *Limiter) blockedError(a answer, t instant) *BlockedError {
 func (l *Limiter) Hold(reason string) {
 	l.mu.Lock()
 	t := l.look()
-	if !l.state.held {
-		l.state.heldSince = t
-	}
-	l.state.held, l.state.hold = true, reason
+	l.state.holdOff(t, reason)
 	l.takeBack()
 	l.note(EventHold, reason)
 	l.handOut(t)
@@ -339,8 +167,8 @@ func (l *Limiter) Resume(reason string) {
 	if l.state.lift() {
 		l.compare(&before, reason)
 		l.note(EventResume, reason)
-		l.handOut(t)
 	}
+	l.handOut(t)
 	l.unlock()
 }
 
@@ -353,80 +181,9 @@ func (l *Limiter) SetBudget(n int) error {
 	l.mu.Lock()
 	t := l.look()
 	before := l.state
-	l.state.budget, l.state.ceiling, l.state.successes = n, n, 0
+	l.state.resize(n)
 	l.compare(&before, "")
 	l.handOut(t)
 	l.unlock()
 	return nil
-}
-
-// ReportRateLimited is the hook for a refusal: the upstream said no, and stated
-// that retryAfter should pass first; zero, negative and past times state nothing.
-// It is of unknown origin; where the Slot or Call of the refused call is at
-// hand, its report is the better one, because it can tell the refusals of one
-// burst, and old news, from new ones.
-func (l *Limiter) ReportRateLimited(retryAfter time.Duration) {
-	l.refuse(&origin{}, ReasonRateLimited, retryAfter)
-}
-
-// ReportOverloaded is the hook for an upstream short of capacity: a refusal
-// whose pause is short where none is stated. Otherwise it is ReportRateLimited.
-func (l *Limiter) ReportOverloaded(retryAfter time.Duration) {
-	l.refuse(&origin{}, ReasonOverloaded, retryAfter)
-}
-
-// ReportSuccess is the hook for an accepted call of unknown origin. It clears an
-// assumed pause and opens the gate wholly; a stated pause stays.
-func (l *Limiter) ReportSuccess() { l.succeed(&origin{}) }
-
-func (l *Limiter) refuse(o *origin, cause Reason, stated time.Duration) {
-	cut := l.proposeCut()
-	l.mu.Lock()
-	t := l.look()
-	if cut == nil {
-		half := l.state.inFlight / 2
-		cut = &half
-	}
-	before := l.state
-	l.state.refuse(t, refusal{origin: *o, cause: cause, stated: stated, cut: *cut})
-	if l.state.open && !before.open {
-		l.takeBack()
-	}
-	l.compare(&before, "")
-	l.handOut(t)
-	l.unlock()
-}
-
-// proposeCut asks Config.Cut, which is not called under the lock: what happens
-// between is as if this refusal had come a moment later. nil is the default.
-func (l *Limiter) proposeCut() (n *int) {
-	if l.cut == nil {
-		return nil
-	}
-	l.mu.Lock()
-	l.advance()
-	budget, inFlight := l.state.budget, l.state.inFlight
-	l.unlock()
-	if inFlight == 0 {
-		return nil
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			l.notify.panicked("Config.Cut", p)
-			n = nil
-		}
-	}()
-	cut := l.cut(budget, inFlight)
-	return &cut
-}
-
-func (l *Limiter) succeed(o *origin) {
-	l.mu.Lock()
-	t := l.advance()
-	before := l.state
-	l.state.succeed(t, *o)
-	o.counted = false // answered
-	l.compare(&before, "")
-	l.handOut(t)
-	l.unlock()
 }

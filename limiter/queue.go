@@ -2,11 +2,10 @@ package limiter
 
 // A waiter is one blocked caller. Its fields are guarded by the limiter's lock.
 type waiter struct {
-	priority   Priority
-	ready      chan struct{} // buffered: a grant is never waited on
-	granted    bool          // it has a slot that it has not collected
-	counted    bool          // that slot counts in the window
-	generation uint64
+	priority Priority
+	ready    chan struct{} // buffered: a grant is never waited on
+	granted  bool          // it has been let in, and has not heard of it
+	origin   origin        // of what it was granted
 
 	in         *queue // the list that it is in
 	prev, next *waiter

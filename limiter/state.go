@@ -1,21 +1,12 @@
 package limiter
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Every rule of the limiter is in this file. The state is a plain value with
 // two pure functions: at says what is true at a time, may says whether a
 // priority may pass then, and if not why and when to ask again. The other
 // methods are the things that can happen to it; each expects a state that at
 // has brought up to its time. Nothing here locks, waits or calls out.
-
-// An instant is a time on the limiter's own line (clock.Line), which starts at
-// zero and never goes back.
-type instant = time.Duration
-
-const never instant = math.MaxInt64
 
 const (
 	// overloadPause is what an overload without a stated time assumes. Shortage
@@ -62,7 +53,7 @@ type state struct {
 	// The storm: from a refusal until a success, Resume, or forgetAfter of quiet.
 	// It has one timetable for its probes, whatever pauses open within it.
 	storm     bool
-	guessed   bool          // it had an assumed pause; one that ended by time doubles the next
+	guessed   bool          // it has had an assumed pause: the next one is twice as long
 	doublings int           // of the assumed pause
 	gap       time.Duration // from a probe's refusal to the next probe
 	probeAt   instant       // not before this
@@ -83,18 +74,6 @@ type state struct {
 	lastCut   instant
 }
 
-// rules are the numbers of a Config that do not change.
-type rules struct {
-	floor           int
-	pause           time.Duration // negative: none is assumed
-	maxAssumedPause time.Duration
-	maxPause        time.Duration
-	probeAfter      time.Duration // negative: no probe before the end of the pause
-	recover         time.Duration // negative: never
-	grow            int           // negative: never
-	pace            *pace
-}
-
 func newState(r *rules, budget int) state {
 	return state{rules: r, budget: budget, ceiling: budget, lastCut: -cutEvery}
 }
@@ -102,33 +81,42 @@ func newState(r *rules, budget int) state {
 // until is the end of the pause, past or to come; zero is none.
 func (s *state) until() instant { return max(s.stated, s.assumed) }
 
+// full reports whether nobody more may go before an answer, or silence.
+func (s *state) full() bool { return s.window > 0 && s.unanswered >= s.window }
+
 // steady reports whether time alone changes nothing: at is the identity, and no
 // answer of may depends on when it is asked. Then the clock need not be read.
 func (s *state) steady() bool {
-	return s.window == 0 && s.budget == s.ceiling && s.stated == 0 && s.assumed == 0 && s.rules.pace == nil
+	return s.window == 0 && s.budget == s.ceiling && s.until() == 0 && s.rules.pace == nil
 }
 
-// at returns the state as time alone has made it by t.
+// at returns the state as time alone has made it by t. Whether somebody looks
+// often or seldom makes no difference: s.at(t).at(u) is s.at(u).
 func (s state) at(t instant) state {
+	// Once at most: after it the window is not full, until somebody is admitted.
+	if w := after(s.fullSince, silence); s.full() && t >= w {
+		s.pass(w)
+		s.widen()
+	}
+	s.pass(t)
+	return s
+}
+
+// pass lets time pass until t, for everything but the window.
+func (s *state) pass(t instant) {
 	if s.open && t >= s.until() {
 		s.open = false
 	}
-	if s.storm && !s.open && t-s.until() >= forgetAfter {
+	if !s.open && s.until() > 0 && (!s.storm || t-s.until() >= forgetAfter) {
 		s.forget()
-	}
-	// One step only: the window is no longer full after it, and counts anew from
-	// when it is.
-	if s.window > 0 && s.unanswered >= s.window && t-s.fullSince >= silence {
-		s.widen()
 	}
 	if r := s.rules.recover; r > 0 && s.budget < s.ceiling {
 		// Every step that was missed is made up, so that an idle hour is not lost.
 		if steps := (t - s.quietFrom) / r; steps > 0 {
-			s.budget = int(min(int64(s.ceiling), int64(s.budget)+int64(steps)))
+			s.budget += int(min(int64(steps), int64(s.ceiling-s.budget)))
 			s.quietFrom += steps * r
 		}
 	}
-	return s
 }
 
 // An answer says whether a priority may pass.
@@ -144,29 +132,21 @@ func (s *state) may(p Priority, t instant) answer {
 	if s.held {
 		return answer{ReasonHold, 0, never}
 	}
-	if t < s.stated {
-		from := s.stated
-		if s.open && p != call {
-			from = max(from, s.turn(p))
-		}
-		return answer{s.cause, from, from}
-	}
-	if p == call {
-		// Running work is not new work: an assumed pause is about whom to start.
-		return s.paced(t)
-	}
 	if s.open {
 		if turn := s.turn(p); t < turn {
 			return answer{s.cause, turn, turn}
 		}
 	}
-	if s.window > 0 && s.unanswered >= s.window {
-		return answer{ReasonProbing, 0, s.fullSince + silence}
+	if p == call {
+		return s.paced(t)
+	}
+	if s.full() {
+		return answer{ReasonProbing, 0, after(s.fullSince, silence)}
 	}
 	if s.inFlight >= s.budget {
 		again := never
 		if s.budget < s.ceiling && s.rules.recover > 0 {
-			again = s.quietFrom + s.rules.recover
+			again = after(s.quietFrom, s.rules.recover)
 		}
 		return answer{ReasonBudget, 0, again}
 	}
@@ -175,40 +155,25 @@ func (s *state) may(p Priority, t instant) answer {
 
 func (s *state) paced(t instant) answer {
 	if d := s.rules.pace.delay(t); d > 0 {
-		return answer{ReasonPace, t + d, t + d}
+		return answer{ReasonPace, after(t, d), after(t, d)}
 	}
 	return answer{}
 }
 
-// turn is when p's next turn comes in an open pause. New work waits for its
-// end. Work that was refused probes on the timetable; an emergency is the next
-// probe at once, but only one of them a pause.
+// turn is when p's next turn comes in an open pause. Nobody's comes before the
+// end of a stated one. Of an assumed one, new work waits for the end; work that
+// was refused probes on the timetable; an emergency is the next probe at once,
+// but only one of them a pause; and a further call of running work goes ahead,
+// because an assumed pause is about whom to start.
 func (s *state) turn(p Priority) instant {
 	switch {
-	case p == Normal, s.rules.probeAfter < 0:
+	case p == call, p == Emergency && !s.jumped:
+		return s.stated
+	case p == Normal, !s.rules.probing:
 		return s.until()
-	case p == Emergency && !s.jumped:
-		return 0
 	default:
-		return min(s.probeAt, s.until())
+		return max(s.stated, min(s.probeAt, s.assumed))
 	}
-}
-
-// admit takes a slot for p. It returns whether the slot counts in the window.
-func (s *state) admit(p Priority, t instant) (counted bool) {
-	s.inFlight++
-	s.rules.pace.take(t)
-	if s.open && p == Emergency {
-		s.jumped = true
-	}
-	if s.window == 0 {
-		return false
-	}
-	s.unanswered++
-	if s.unanswered >= s.window {
-		s.fullSince = t
-	}
-	return true
 }
 
 // An origin says when the call that a report is about was admitted. Its zero
@@ -217,12 +182,34 @@ type origin struct {
 	generation uint64
 	known      bool
 	counted    bool // it belongs to a slot that counts in the window
+	jumped     bool // and that took the pause's one turn for an emergency
 }
 
 func (s *state) fresh(o origin) bool { return o.known && o.generation == s.generation }
 
 // counts reports whether the slot of o is still in the present window's count.
-func (s *state) counts(o origin) bool { return o.counted && s.fresh(o) }
+func (s *state) counts(o origin) bool { return o.counted && s.window > 0 && s.fresh(o) }
+
+// admit lets p through.
+func (s *state) admit(p Priority, t instant) origin {
+	o := origin{known: true, generation: s.generation}
+	s.rules.pace.take(t)
+	if p == call {
+		return o
+	}
+	s.inFlight++
+	if s.window == 0 {
+		return o
+	}
+	o.counted = true
+	if s.open && p == Emergency && !s.jumped {
+		s.jumped, o.jumped = true, true
+	}
+	if s.unanswered++; s.full() {
+		s.fullSince = t
+	}
+	return o
+}
 
 // release gives a slot back. A probe that ends without an answer passes its
 // turn on: the timetable stays where it was.
@@ -230,6 +217,15 @@ func (s *state) release(o origin) {
 	s.inFlight--
 	if s.counts(o) {
 		s.unanswered--
+	}
+}
+
+// revoke undoes an admission that its caller has not heard of. The token of the
+// pace is not given back: the bucket refills while the caller waits again.
+func (s *state) revoke(o origin) {
+	s.release(o)
+	if o.jumped {
+		s.jumped = false
 	}
 }
 
@@ -246,130 +242,84 @@ func (s *state) refuse(t instant, r refusal) {
 	if r.known && r.generation < s.resumed {
 		return // an operator has looked at the gate since this call began
 	}
-	s.quietFrom = t
 	stated := min(max(r.stated, 0), s.rules.maxPause)
-	if r.known && !s.fresh(r.origin) {
-		// Of the burst that shut the gate, or older: no news, unless it names a
-		// time, which is a fact whenever it comes.
-		if stated > 0 {
-			s.extend(&s.stated, after(t, stated))
-			if !s.open {
-				s.shut(t, r.cause)
-			}
-		}
+	stale := r.known && !s.fresh(r.origin)
+	if stale && stated == 0 {
+		// Of the burst that shut the gate, or older: no news. But a stated time is
+		// a fact whenever it comes.
 		return
 	}
-
-	length := s.length(r.cause)
-	if stated == 0 && length == 0 {
-		s.burst(t, r) // nothing to wait for: only the budget learns
-		return
-	}
+	s.quietFrom = t
 	probe := s.storm && s.counts(r.origin)
-	opens := !s.open
-	switch {
-	case opens:
-		if s.storm && s.guessed {
-			s.doublings++
-			length = s.length(r.cause)
-		}
-		s.shut(t, r.cause)
-	case probe:
-		s.reset()
-	case !s.storm:
-		s.forget()
-		s.storm = true
-	}
-	if probe {
-		s.gap = min(2*s.gap, s.gapLimit())
-		s.probeAt = t + s.gap
+	first := !s.open // of its burst
+	if stated > 0 || s.rules.pause > 0 {
+		s.pause(t, r.cause, stated, probe, stale)
+	} else {
+		// Nothing to wait for: only the budget learns. The generation goes up all
+		// the same, so that the others of this burst cut nothing.
+		first = true
+		s.generation++
+		s.unanswered = 0
 	}
 
+	// The burst before a probe has been paid for, and so has that of a stale
+	// refusal. What is of unknown origin cannot be told from others of its burst.
+	switch {
+	case probe, stale:
+	case r.known && first, !r.known && t-s.lastCut >= cutEvery:
+		s.cut(t, r.cut)
+	}
+}
+
+// pause opens the pause, or lengthens it.
+func (s *state) pause(t instant, cause Reason, stated time.Duration, probe, stale bool) {
 	before := s.until()
-	if stated > 0 {
-		s.extend(&s.stated, after(t, stated))
+	opens := !s.open
+	if opens && stated == 0 && s.guessed {
+		s.doublings++
+	}
+	if opens || probe || !s.storm && !stale {
+		if !s.storm {
+			s.forget()
+			s.storm = true
+		}
+		if probe {
+			s.gap = min(twice(s.gap), s.rules.lastGap)
+		}
+		s.probeAt = after(t, s.gap)
+		s.generation++
+		s.window, s.unanswered = 1, 0 // the next probe
+	}
+	if opens {
+		s.open, s.since, s.jumped = true, t, false
+	}
+
+	if stated == 0 {
+		s.assumed = max(s.assumed, after(t, s.length(cause)))
+		s.guessed = true
+	} else {
+		s.stated = max(s.stated, after(t, stated))
 		if probe && stated < s.gap {
 			// Else "Retry-After: 1" would send a probe a second and burn a fleet
 			// in half a minute.
-			s.extend(&s.assumed, after(t, s.gap))
+			s.assumed = max(s.assumed, after(t, s.gap))
 		}
-	} else {
-		s.extend(&s.assumed, after(t, length))
-		s.guessed = true
 	}
 	if s.until() > before {
-		s.cause = r.cause
-	}
-
-	// A probe is one call; the burst before it has been paid for.
-	if !probe && (r.known && opens || !r.known && t-s.lastCut >= cutEvery) {
-		s.cut(t, r.cut)
+		s.cause = cause
 	}
 }
 
-// burst takes in a refusal that opens no pause. The generation goes up all the
-// same, so that the others of its burst cut nothing.
-func (s *state) burst(t instant, r refusal) {
-	if r.known || t-s.lastCut >= cutEvery {
-		s.cut(t, r.cut)
-	}
-	s.generation++
-	s.unanswered = 0
-}
-
-// after is t+d, or never where that would overflow.
-func after(t instant, d time.Duration) instant {
-	if d > never-t {
-		return never
-	}
-	return t + d
-}
-
-// extend moves an end later, never earlier.
-func (s *state) extend(end *instant, to instant) { *end = max(*end, to) }
-
-// shut opens a pause. A new storm begins unless one is remembered.
-func (s *state) shut(t instant, cause Reason) {
-	s.open, s.cause, s.since, s.jumped = true, cause, t, false
-	if !s.storm {
-		s.forget()
-		s.storm = true
-	}
-	s.probeAt = t + s.gap
-	s.reset()
-}
-
-// reset starts a generation with a window of one: the next probe.
-func (s *state) reset() {
-	s.generation++
-	s.window, s.unanswered = 1, 0
-}
-
-// length is the assumed pause for cause; it doubles within a storm. Zero is none.
+// length is the assumed pause for cause; it doubles within a storm.
 func (s *state) length(cause Reason) time.Duration {
-	if s.rules.pause < 0 {
-		return 0
-	}
 	length := s.rules.pause
 	if cause == ReasonOverloaded {
 		length = min(length, overloadPause)
 	}
-	for range s.doublings {
-		if length >= s.rules.maxAssumedPause/2 {
-			return s.rules.maxAssumedPause
-		}
-		length *= 2
+	for i := 0; i < s.doublings && length < s.rules.maxAssumedPause; i++ {
+		length = twice(length)
 	}
 	return min(length, s.rules.maxAssumedPause)
-}
-
-// gapLimit is the longest gap between two probes: a pause, so that the end of
-// the pause is never the earlier chance by much.
-func (s *state) gapLimit() time.Duration {
-	if s.rules.pause < 0 {
-		return defaultPause // stated pauses still open
-	}
-	return s.rules.pause
 }
 
 // cut lowers the budget to n, within floor and what it was. With nothing in
@@ -384,36 +334,37 @@ func (s *state) cut(t instant, n int) {
 	s.lastCut = t
 }
 
-// succeed takes a success in.
+// succeed takes a success in. One that began before the gate shut says nothing
+// about it.
 func (s *state) succeed(t instant, o origin) {
-	switch {
-	case !o.known:
-		// The tower's rule: a successful turn opens the gate. But it may be of a
-		// call that began before the refusal, so it has no say in a stated pause.
-		s.assumed = 0
-		if t >= s.stated {
-			s.open = false
-			s.forget()
+	if o.known && !s.fresh(o) {
+		return
+	}
+	s.open = t < s.stated
+	s.forget()
+	if !o.known {
+		// The tower's rule: a successful turn opens the gate wholly. It may be of a
+		// call that began before the refusal, so it neither shortens a stated pause,
+		// nor spares it the probe.
+		if !s.open {
 			s.window, s.unanswered = 0, 0
 		}
-	case s.fresh(o):
-		if s.counts(o) {
-			s.unanswered--
-		}
-		s.open = t < s.stated
-		s.forget()
-		if s.window > 0 {
-			s.widen()
-		}
-		s.growBySuccess()
+		return
 	}
+	if s.counts(o) {
+		s.unanswered--
+	}
+	if s.window > 0 {
+		s.widen()
+	}
+	s.growBySuccess()
 }
 
 // forget ends the storm: nothing is assumed any more, and the next refusal
 // starts from the first step.
 func (s *state) forget() {
 	s.storm, s.guessed, s.doublings = false, false, 0
-	s.gap = max(s.rules.probeAfter, 0)
+	s.gap = s.rules.firstGap
 	s.assumed = 0
 	if !s.open {
 		s.stated = 0
@@ -440,13 +391,26 @@ func (s *state) growBySuccess() {
 	}
 }
 
+// resize sets budget and ceiling.
+func (s *state) resize(n int) {
+	s.budget, s.ceiling, s.successes = n, n, 0
+}
+
+// holdOff shuts the gate until lift.
+func (s *state) holdOff(t instant, reason string) {
+	if !s.held {
+		s.heldSince = t
+	}
+	s.held, s.hold = true, reason
+}
+
 // lift ends hold, pause, window and storm. It reports whether there was any.
 func (s *state) lift() bool {
 	if !s.held && !s.open && !s.storm && s.window == 0 {
 		return false
 	}
 	s.held, s.hold = false, ""
-	s.open, s.stated = false, 0
+	s.open = false
 	s.forget()
 	s.generation++
 	s.resumed = s.generation

@@ -1,6 +1,9 @@
 package clock
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // slack is how far wall and monotonic time may drift apart between two looks
 // before a Line takes it for a step. Clock discipline slews by at most 500 ppm,
@@ -18,6 +21,7 @@ type Line struct {
 	clock   Clock
 	reader  Reader // nil when the clock has one time only
 	elapsed time.Duration
+	jumps   int
 	last    Reading
 }
 
@@ -47,15 +51,23 @@ func (l *Line) Now() time.Duration {
 	mono := r.Mono - l.last.Mono
 	wall := r.Wall.Round(0).Sub(l.last.Wall.Round(0))
 	l.last = r
-	step := mono
+	step := max(mono, 0)
 	if wall > mono+slack {
 		step = wall
 	}
-	if step > 0 {
-		l.elapsed += step
+	if step != mono {
+		l.jumps++
+	}
+	if l.elapsed += step; l.elapsed < 0 {
+		l.elapsed = math.MaxInt64 // two steps of centuries
 	}
 	return l.elapsed
 }
+
+// Jumps returns how often the line has gone on by something else than what a
+// wait on the clock measures. A wait that was begun before the last jump ends
+// at another time than it was meant to.
+func (l *Line) Jumps() int { return l.jumps }
 
 // At returns the time of day at which the line will read t, judged by the last
 // look at the clock.

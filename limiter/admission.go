@@ -1,0 +1,180 @@
+package limiter
+
+import (
+	"context"
+
+	"github.com/holdoff-go/holdoff/internal/clock"
+)
+
+// enter lets the caller through as p, or queues it.
+func (l *Limiter) enter(ctx context.Context, p Priority) (origin, error) {
+	if ctx.Err() != nil {
+		return origin{}, context.Cause(ctx)
+	}
+	l.mu.Lock()
+	t := l.advance()
+	l.handOut(t)
+	// Whoever waits with p, or above it, would have been let in before.
+	a := l.state.may(p, t)
+	if a.reason == ReasonNone {
+		o := l.admit(p, t)
+		l.handOver(p, o)
+		return o, nil
+	}
+	if err := l.refuseEntry(ctx, p, a, t); err != nil {
+		l.unlock()
+		return origin{}, err
+	}
+	w := &waiter{priority: p, ready: make(chan struct{}, 1)}
+	l.waiting[p].pushBack(w)
+	if l.next() == w {
+		l.setAlarm(t, a.again)
+	}
+	l.unlock()
+	return l.await(ctx, w)
+}
+
+// refuseEntry returns why p cannot even queue. Only here is the deadline looked
+// at: a pause that opens later evicts nobody.
+func (l *Limiter) refuseEntry(ctx context.Context, p Priority, a answer, t instant) error {
+	if p == Normal && l.maxWaiting > 0 && l.waiting[p].len >= l.maxWaiting {
+		a.reason = ReasonQueueFull
+		return l.blockedError(a, t)
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok || a.from <= t {
+		return nil
+	}
+	// Durations are compared, never instants of two clocks: the deadline is real
+	// time, and the limiter's clock may be a fake one.
+	wanted, allowed := a.from-t, clock.Until(deadline)
+	if allowed >= wanted {
+		return nil
+	}
+	err := l.blockedError(a, t)
+	err.Wanted, err.Allowed = wanted, max(allowed, 0)
+	err.cause = context.DeadlineExceeded
+	return err
+}
+
+// await sleeps until w has been let in, or ctx has ended.
+func (l *Limiter) await(ctx context.Context, w *waiter) (origin, error) {
+	for {
+		select {
+		case <-w.ready:
+			l.mu.Lock()
+			if w.granted {
+				l.granted.remove(w)
+				o := w.origin
+				l.mu.Unlock()
+				return o, nil
+			}
+			// A refusal or a hold has taken the grant back, and put w where it was.
+			l.mu.Unlock()
+		case <-ctx.Done():
+			l.mu.Lock()
+			t := l.advance()
+			a := l.state.may(w.priority, t)
+			if a.reason == ReasonNone {
+				a.reason = ReasonWaiting
+			}
+			w.in.remove(w)
+			if w.granted {
+				// The grant and the end of ctx met; whoever is next has it.
+				l.revoke(w)
+			}
+			l.handOut(t)
+			err := blockedBy(ctx, l.blockedError(a, t))
+			l.unlock()
+			return origin{}, err
+		}
+	}
+}
+
+// admit lets p through at t.
+func (l *Limiter) admit(p Priority, t instant) origin {
+	storm := l.state.storm
+	o := l.state.admit(p, t)
+	if storm && o.counted {
+		l.note(EventProbe, "")
+	}
+	return o
+}
+
+// handOver unlocks for a caller that has been let in as p with o. An event's
+// callback that ends the caller's goroutine by runtime.Goexit must not take the
+// slot along.
+func (l *Limiter) handOver(p Priority, o origin) {
+	if len(l.outbox.pending) == 0 || p == call {
+		l.unlock()
+		return
+	}
+	heard := false
+	defer func() {
+		if !heard {
+			(&Slot{limiter: l, origin: o}).Release()
+		}
+	}()
+	l.unlock()
+	heard = true
+}
+
+// handOut lets in all who may pass at t, and sets the alarm for the next. It
+// must follow every change that may open the gate, before the lock is given up:
+// a waiter whose wake-up is missed sleeps for ever.
+func (l *Limiter) handOut(t instant) {
+	again := never
+	for w := l.next(); w != nil; w = l.next() {
+		a := l.state.may(w.priority, t)
+		if a.reason != ReasonNone {
+			again = a.again
+			break
+		}
+		w.in.remove(w)
+		w.granted, w.origin = true, l.admit(w.priority, t)
+		l.granted.pushBack(w)
+		select {
+		case w.ready <- struct{}{}:
+		default: // still there from a grant that was taken back
+		}
+	}
+	l.setAlarm(t, again)
+}
+
+// next returns who is first in line: a priority passes wherever a lower one does,
+// so when the first may not, nobody may.
+func (l *Limiter) next() *waiter {
+	for p := priorities - 1; p >= Normal; p-- {
+		if w := l.waiting[p].head; w != nil {
+			return w
+		}
+	}
+	return nil
+}
+
+func (l *Limiter) queued() int {
+	n := 0
+	for p := range l.waiting {
+		n += l.waiting[p].len
+	}
+	return n
+}
+
+// revoke undoes the grant of w, which is in no list.
+func (l *Limiter) revoke(w *waiter) {
+	if w.priority != call {
+		l.state.revoke(w.origin)
+	}
+	w.granted = false
+}
+
+// takeBack revokes all grants that nobody has collected, and puts their waiters
+// back at the head of their queues in the order they had. Whoever may still pass
+// has its grant again in the handOut that must follow.
+func (l *Limiter) takeBack() {
+	for w := l.granted.tail; w != nil; w = l.granted.tail {
+		l.granted.remove(w)
+		l.revoke(w)
+		l.waiting[w.priority].pushFront(w)
+	}
+}
