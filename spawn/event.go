@@ -29,11 +29,16 @@ type notifier struct {
 	logger  *slog.Logger
 }
 
-func (n *notifier) event(e Event) {
+func (n *notifier) event(e Event, worker func(Event)) {
 	n.log(e)
-	if n.onEvent != nil {
-		defer n.contain("Config.OnEvent")
-		n.onEvent(e)
+	n.tell("Worker.OnEvent", worker, e)
+	n.tell("Config.OnEvent", n.onEvent, e)
+}
+
+func (n *notifier) tell(function string, f func(Event), e Event) {
+	if f != nil {
+		defer n.contain(function)
+		f(e)
 	}
 }
 

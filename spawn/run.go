@@ -27,6 +27,10 @@ type run struct {
 	ladder  *ladder
 	lent    bool // it has the parent's place
 
+	stormy  bool          // the last attempt was let in during a storm
+	refused bool          // since the ladder's start
+	since   time.Duration // when it first was, on line
+
 	accepted bool // a call of any attempt was
 	result   Result
 	verdict  retry.Verdict // of the last failure
@@ -64,6 +68,7 @@ func (r *run) loop() (Result, error) {
 		if err != nil {
 			return r.finish(r.stopped(err))
 		}
+		r.stormy = r.worker.Patience > 0 && r.spawner.limiter.Status().Storm
 		a := newAttempt(r, r.result.Total+1, p, call)
 		if !r.advance(Running, time.Time{}) {
 			r.exit(a, true)
@@ -115,6 +120,7 @@ func (r *run) judge(a *Attempt, err error) decision {
 	a.mu.Unlock()
 	if progressed {
 		r.ladder.reset()
+		r.refused = false
 	}
 	v := r.verdict
 	var given *retry.Error
@@ -193,9 +199,15 @@ func (r *run) retry(v retry.Verdict) decision {
 	if v.Class.Refusal() && v.RetryAfter > r.spawner.maxInlineWait {
 		return r.park(r.result.RetryAt)
 	}
+	if v.Class.Refusal() && !r.refused {
+		r.refused, r.since = true, r.line.Now()
+	}
 	step, last, ok := r.ladder.next()
 	if !ok {
-		return ends(Dead)
+		if !v.Class.Refusal() || !r.patient() {
+			return ends(Dead)
+		}
+		last = true // and not yet spent
 	}
 	wait := max(step, v.RetryAfter)
 	if err := r.tooLong(wait); err != nil {
@@ -214,12 +226,18 @@ func (r *run) retry(v retry.Verdict) decision {
 	return r.again(wait, last)
 }
 
+// patient reports whether the last refusal was the storm's, not the worker's
+// own, and is to be borne. A policy without retries stays one.
+func (r *run) patient() bool {
+	return r.stormy && r.result.Total > 1 && r.line.Now()-r.since < r.worker.Patience
+}
+
 // again decides on another attempt. The last retry is not spent on a storm while
 // others can probe it: it queues as new work for that.
 func (r *run) again(wait time.Duration, last bool) decision {
 	priority := limiter.Resumed
 	switch {
-	case last && r.spawner.limiter.Status().Storm && r.spawner.others(r):
+	case last && r.spawner.limiter.Status().Storm && (r.worker.Patience > 0 || r.spawner.others(r)):
 		priority = limiter.Normal
 	case r.worker.Priority == limiter.Emergency:
 		priority = limiter.Emergency
@@ -367,7 +385,7 @@ func (r *run) notify(state State, until time.Time) {
 	} else {
 		e.Verdict, e.Err = r.verdict, r.lastErr()
 	}
-	r.spawner.notify.event(e)
+	r.spawner.notify.event(e, r.worker.OnEvent)
 }
 
 // finish ends the run: the death path first, then the one terminal event.

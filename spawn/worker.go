@@ -3,6 +3,7 @@ package spawn
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/holdoff-go/holdoff/limiter"
 )
@@ -18,6 +19,14 @@ type Worker struct {
 	// NoRepeat says that the work must not be done twice: it is retried only when
 	// it was refused before anything was accepted.
 	NoRepeat bool
+	// Patience is for how long, from the first refusal in a row, the worker does
+	// not die of a storm, however few others are left to probe it: what it is
+	// refused as a probe of a storm that is older than its attempt does not spend
+	// its last retry. 0 is not at all; negative is an error.
+	Patience time.Duration
+	// OnEvent is told of each change of this worker's state, before
+	// Config.OnEvent and on the same terms. nil is nobody.
+	OnEvent func(Event)
 	// Run does the work. It is called once an attempt, each time on a goroutine of
 	// its own, and should resume rather than restart where it can. Its context
 	// ends with the one given to Spawner.Run, by Handle.Cancel, and by Drain. A nil
@@ -31,6 +40,8 @@ func (w Worker) validate() error {
 		return errors.New("spawn: Worker.Run is nil: it is required")
 	case w.Priority < limiter.Normal || w.Priority > limiter.Emergency:
 		return errors.New("spawn: Worker.Priority is " + w.Priority.String() + ": it must be Normal, Resumed or Emergency")
+	case w.Patience < 0:
+		return errors.New("spawn: Worker.Patience is " + w.Patience.String() + ": it must be positive, or 0 for none")
 	}
 	return nil
 }
