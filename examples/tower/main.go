@@ -77,9 +77,12 @@ func perform(ctx context.Context, o options, stdout io.Writer) error {
 		text, d = io.Discard, silent{}
 	}
 	fmt.Fprintln(text, preface(o))
-	var all []figures
-	for i, a := range acts(o) {
-		fmt.Fprintf(text, "%d. %s\n", i+1, a.story)
+	all, shown := []figures(nil), acts(o)
+	for i, a := range shown {
+		if len(shown) > 1 {
+			fmt.Fprintf(text, "%d. ", i+1)
+		}
+		fmt.Fprintln(text, a.story)
 		f, err := play(ctx, o, a, d)
 		if err != nil {
 			return err
@@ -103,7 +106,7 @@ func perform(ctx context.Context, o options, stdout io.Writer) error {
 func preface(o options) string {
 	fleet := fmt.Sprintf("%d workers of %d turns each", o.workers, o.turns)
 	if o.url != "" {
-		return fmt.Sprintf("%s against %s, in real time.\n", fleet, o.url)
+		return fmt.Sprintf("%s against %s,\nin real time: a pause of 60 s, retries after 3, 6 and 12 s.\n", fleet, o.url)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s against a simulated provider, over real HTTP on loopback.\n%s\n", fleet, weather(o))
