@@ -1,0 +1,117 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdoff-go/holdoff/retry"
+)
+
+// Settle writes down what came of a reservation. The same outcome twice is the
+// same as once; one that contradicts what is known is an error that is
+// [ErrSettled], and an ID the ledger does not know one that is
+// [ErrNoReservation].
+func (g *Guard) Settle(ctx context.Context, id ReservationID, o Outcome) error {
+	var r refusal
+	switch o.kind {
+	case outcomeNone:
+		return fmt.Errorf("fleet: the outcome of %s is the zero value: use Accepted, Refused, Lost or Ended", id)
+	case outcomeAccepted:
+		if err := o.instance.check(); err != nil {
+			return err
+		}
+	case outcomeRefused:
+		if o.err != nil {
+			r = g.classify(ctx, o.err)
+		}
+	}
+	_, err := g.settle(ctx, id, o, r)
+	return err
+}
+
+// settle returns the reservation as it now stands.
+func (g *Guard) settle(ctx context.Context, id ReservationID, o Outcome, r refusal) (Reservation, error) {
+	var settled Reservation
+	err := g.update(ctx, func(b *book) error {
+		res, ok, err := b.tx.Reservation(id)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return fmt.Errorf("%s: %w", id, ErrNoReservation)
+		}
+		if r.pause > 0 {
+			b.holdOff(r.pause, fmt.Sprintf("the vendor refused a launch: %s", r.verdict.Class))
+		}
+		switch o.kind {
+		case outcomeAccepted:
+			err = g.accept(b, res, o.instance)
+		case outcomeRefused:
+			if r.lost {
+				err = b.lose(res)
+			} else {
+				err = b.refuse(res, r.verdict.Class)
+			}
+		case outcomeLost:
+			err = b.lose(res)
+		case outcomeEnded:
+			res.Overdue = false
+			err = b.move(res, StateGone)
+		}
+		if err != nil {
+			return err
+		}
+		settled, _, err = b.tx.Reservation(id)
+		return err
+	})
+	return settled, err
+}
+
+// accept enters what the vendor says. It holds for a reservation that was given
+// up as well: the truth counts, whatever the deadline said.
+func (g *Guard) accept(b *book, r Reservation, i Instance) error {
+	if r.Instance != "" && r.Instance != i.ID {
+		return fmt.Errorf("%s is instance %s, not %s: %w", r.ID, r.Instance, i.ID, ErrSettled)
+	}
+	if r.State == StateGone {
+		return nil // a listing was faster
+	}
+	r.Instance = i.ID
+	if i.Price > 0 {
+		r.Price = i.Price
+	}
+	to := i.State
+	switch {
+	case to != "":
+	case r.up() || r.State == StateTerminating:
+		to = r.State
+	default:
+		to = StateLoading
+	}
+	if to == StateLoading && !r.Foreign {
+		r.Due = r.At.Add(g.cfg.BootDeadline)
+		r.Overdue = !r.Due.After(b.now)
+	} else {
+		r.Overdue = false
+	}
+	return b.move(r, to)
+}
+
+func (b *book) refuse(r Reservation, class retry.Class) error {
+	switch {
+	case r.Pending(), r.State == StateExpired:
+		r.Overdue = false
+		return b.move(r, StateRefused)
+	case r.State == StateRefused:
+		return nil
+	}
+	return fmt.Errorf("%s is %s, instance %s, not refused (%s): %w", r.ID, r.State, r.Instance, class, ErrSettled)
+}
+
+// lose keeps what is reserved. Whoever knows more has been here before.
+func (b *book) lose(r Reservation) error {
+	if r.State == StateReserved || r.State == StateAttempting {
+		return b.move(r, StateUnknown)
+	}
+	return nil
+}
