@@ -2,12 +2,12 @@ package spawn
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/holdoff-go/holdoff/internal/attempt"
+	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/limiter"
 	"github.com/holdoff-go/holdoff/retry"
 )
@@ -23,16 +23,16 @@ type Attempt struct {
 	number int
 	place  *place
 
-	lend      chan struct{} // holds a token while the place is not lent to a child
-	abandoned bool          // it ended while the place was lent; guarded by place.mu
-
 	mu         sync.Mutex
 	call       *limiter.Call // the last one gated; nil: the slot's own
-	reported   error         // of the last report
+	credential uint64        // the credential's origin for it
+	reported   error         // of the last report; nil for a success
 	verdict    retry.Verdict // of it
 	answered   bool          // the last report was a success
 	accepted   bool          // a call was
 	progressed bool          // and will not be repeated
+	over       bool          // Run has returned
+	calls      calls         // through a transport
 }
 
 type contextKey struct{}
@@ -46,20 +46,21 @@ func FromContext(ctx context.Context) (*Attempt, bool) {
 
 func newAttempt(r *run, number int, p *place, call *limiter.Call) *Attempt {
 	a := &Attempt{
-		run:    r,
-		id:     r.worker.ID + "#" + strconv.Itoa(number),
-		number: number,
-		place:  p,
-		lend:   make(chan struct{}, 1),
-		call:   call,
+		run:        r,
+		id:         r.worker.ID + "#" + strconv.Itoa(number),
+		number:     number,
+		place:      p,
+		call:       call,
+		credential: r.spawner.credential.origin(),
 	}
-	a.lend <- struct{}{}
+	a.calls.give(a.origin(), r.spawner.clock.Now())
 	return a
 }
 
 // context returns the context of the attempt under that of its run.
 func (a *Attempt) context(ctx context.Context) context.Context {
-	return attempt.With(context.WithValue(ctx, contextKey{}, a))
+	ctx = context.WithValue(ctx, contextKey{}, a)
+	return outcall.With(attempt.With(ctx), transport{a})
 }
 
 // ID names this attempt: the worker's ID, a "#", and the number.
@@ -75,23 +76,51 @@ func (a *Attempt) Number() int { return a.number }
 // pause, a hold and the pace of the limiter. What the call comes to belongs in
 // Report or Progress. Its errors are those of limiter.Limiter.Wait.
 func (a *Attempt) Wait(ctx context.Context) error {
-	slot, held := a.place.get()
-	if !held {
-		// A child gave the place up and did not get back in.
-		var err error
-		if slot, err = a.run.spawner.limiter.AcquireAs(ctx, limiter.Resumed); err != nil {
-			return err
-		}
-		a.place.put(slot)
-	}
-	call, err := slot.Wait(ctx)
+	call, err := a.gate(ctx)
 	if err != nil {
 		return err
 	}
+	now := a.run.spawner.clock.Now()
 	a.mu.Lock()
-	a.call = call
+	a.call, a.credential = call, a.run.spawner.credential.origin()
+	a.calls.give(call, now)
 	a.mu.Unlock()
 	return nil
+}
+
+// gate waits for leave to make one further call.
+func (a *Attempt) gate(ctx context.Context) (*limiter.Call, error) {
+	slot, err := a.regain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slot.Wait(ctx)
+}
+
+// regain returns the attempt's slot. One that a child has lost is made up for by
+// a new one, or by what another child brings back.
+func (a *Attempt) regain(ctx context.Context) (*limiter.Slot, error) {
+	slot, gone := a.place.last()
+	if !gone {
+		return slot, nil
+	}
+	slot, err := a.place.acquireUnless(ctx, func(ctx context.Context) (*limiter.Slot, error) {
+		return a.run.spawner.limiter.AcquireAs(ctx, limiter.Resumed)
+	}, func() bool {
+		_, gone := a.place.last()
+		if !gone {
+			a.place.hint() // for the children that wait for it
+		}
+		return !gone
+	})
+	if err != nil {
+		return nil, err
+	}
+	if slot != nil && !a.place.become(lost, held, slot) {
+		slot.Release()
+	}
+	slot, _ = a.place.last()
+	return slot, nil
 }
 
 // Report says what a call came to, nil for accepted: it classifies err, feeds
@@ -103,7 +132,13 @@ func (a *Attempt) Report(err error) retry.Verdict {
 		a.succeeded(false)
 		return retry.Verdict{}
 	}
-	return a.failed(a.run.ctx, err)
+	ctx := a.run.ctx
+	a.mu.Lock()
+	if a.over {
+		ctx = context.WithoutCancel(ctx) // that the run has ended since says nothing about err
+	}
+	a.mu.Unlock()
+	return a.failed(ctx, err)
 }
 
 // Progress says that a call was accepted and that its work will not be repeated.
@@ -116,49 +151,54 @@ func (a *Attempt) succeeded(progress bool) {
 	a.answered, a.accepted = true, true
 	a.progressed = a.progressed || progress
 	a.reported = nil
-	to := a.origin()
+	known := a.calls.reported
+	to, credential := a.origin(), a.credential
 	a.mu.Unlock()
-	to.ReportSuccess()
-	a.run.spawner.succeeded()
+	if !known {
+		to.ReportSuccess()
+		a.run.spawner.accepted(credential)
+	}
 }
 
 func (a *Attempt) failed(ctx context.Context, err error) retry.Verdict {
 	v := retry.Ask(ctx, a.run.spawner.policy.Classifier, err)
+	now := a.run.spawner.clock.Now()
 	a.mu.Lock()
+	known := a.calls.failure.explains(v)
+	if known {
+		v = a.calls.failure.now(now)
+	}
 	a.answered = false
 	a.reported, a.verdict = err, v
 	to := a.origin()
 	a.mu.Unlock()
-	switch v.Class {
-	case retry.RateLimited:
-		to.ReportRateLimited(v.RetryAfter)
-	case retry.Overloaded:
-		to.ReportOverloaded(v.RetryAfter)
+	if !known {
+		report(to, v)
 	}
 	return v
 }
 
 // finish reports what Run came to, unless the worker has reported it, and
 // returns the verdict.
-func (a *Attempt) finish(ctx context.Context, err error) retry.Verdict {
+func (a *Attempt) finish(err error) retry.Verdict {
 	a.mu.Lock()
+	a.over = true
 	answered, reported, verdict := a.answered, a.reported, a.verdict
 	a.mu.Unlock()
-	var given *retry.Error
 	switch {
-	case err == nil && !answered:
-		a.succeeded(false)
+	case err == nil && answered:
 		return retry.Verdict{}
 	case err == nil:
+		a.succeeded(false)
 		return retry.Verdict{}
-	case reported != nil && errors.Is(err, reported):
+	case reported != nil && is(err, reported):
 		return verdict
-	case errors.As(err, &given):
+	}
+	if given, ok := as[*retry.Error](err); ok {
 		// Of a worker or a retry.Do inside this one: reported where it was seen.
 		return retry.Verdict{Class: given.Class, Rule: "retried to the end inside"}
-	default:
-		return a.failed(ctx, err)
 	}
+	return a.failed(a.run.ctx, err)
 }
 
 // reporter is the three reports with an origin.
@@ -173,6 +213,6 @@ func (a *Attempt) origin() reporter {
 	if a.call != nil {
 		return a.call
 	}
-	slot, _ := a.place.get()
+	slot, _ := a.place.last()
 	return slot
 }

@@ -59,3 +59,16 @@ func (e *StragglersError) Error() string {
 
 // Unwrap returns the cause that the context of Drain ended with.
 func (e *StragglersError) Unwrap() error { return e.cause }
+
+// is is errors.Is. Half-filled errors of SDKs panic when asked, and what cannot
+// be compared does in errors.Is: such an error is not the target.
+func is(err, target error) (ok bool) {
+	defer func() { _ = recover() }()
+	return errors.Is(err, target)
+}
+
+// as is errors.AsType, with the same care.
+func as[E error](err error) (found E, ok bool) {
+	defer func() { _ = recover() }()
+	return errors.AsType[E](err)
+}

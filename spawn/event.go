@@ -30,40 +30,42 @@ type notifier struct {
 }
 
 func (n *notifier) event(e Event, worker func(Event)) {
-	n.log(e)
-	n.tell("Worker.OnEvent", worker, e)
-	n.tell("Config.OnEvent", n.onEvent, e)
-}
-
-func (n *notifier) tell(function string, f func(Event), e Event) {
-	if f != nil {
-		defer n.contain(function)
-		f(e)
+	if n.logger != nil {
+		n.guard("Config.Logger", func() { n.log(e) })
+	}
+	if worker != nil {
+		n.guard("Worker.OnEvent", func() { worker(e) })
+	}
+	if n.onEvent != nil {
+		n.guard("Config.OnEvent", func() { n.onEvent(e) })
 	}
 }
 
 func (n *notifier) death(d Death) {
 	if n.onDeath != nil {
-		defer n.contain("Config.OnDeath")
-		n.onDeath(d)
+		n.guard("Config.OnDeath", func() { n.onDeath(d) })
 	}
 }
 
-// contain logs a panic of the host's function; it must not take the fleet down.
-func (n *notifier) contain(function string) {
-	if p := recover(); p != nil {
+// guard calls f, which calls the host's function: a panic in that must not take
+// the fleet down. It is logged.
+func (n *notifier) guard(function string, f func()) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
 		logger := n.logger
 		if logger == nil {
 			logger = slog.Default()
 		}
+		defer func() { _ = recover() }() // the logger itself may be what panics
 		logger.Error("holdoff: "+function+" panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	}
+	}()
+	f()
 }
 
 func (n *notifier) log(e Event) {
-	if n.logger == nil {
-		return
-	}
 	var level slog.Level
 	switch e.State {
 	case BackingOff:

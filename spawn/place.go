@@ -7,144 +7,199 @@ import (
 	"github.com/holdoff-go/holdoff/limiter"
 )
 
-// A place is where attempts are in flight: it holds a slot of the limiter, or
-// none while its worker backs off. A worker that runs another one inside itself
-// lends it its place: a parent that waits makes no calls, and if each held a
-// slot while its child queues for one, a full budget of parents would wait for
-// ever.
+// A place holds the limiter's slot of one attempt. A worker that runs another
+// one inside itself lends it its slot: a parent that waits makes no calls, and
+// if each held a slot while its child queued for one, a full budget of parents
+// would wait for ever.
+//
+// A slot is in one place at a time, and goes back the way it came. A child that
+// is refused backs off without it, like anybody; what it has when it ends is its
+// parent's again.
 type place struct {
-	mu   sync.Mutex
-	slot *limiter.Slot // the last one, kept after its release for late reports
-	held bool
+	lender *place        // whose slot this is; nil: its own
+	back   chan struct{} // says that the slot is back; a hint, to look again
+
+	mu    sync.Mutex
+	slot  *limiter.Slot // the last one, kept for late reports
+	state placeState
 }
 
-func newPlace(slot *limiter.Slot) *place { return &place{slot: slot, held: true} }
+type placeState int
 
-// get returns the last slot, and whether it is still held.
-func (p *place) get() (slot *limiter.Slot, held bool) {
+const (
+	held placeState = iota
+	lent            // a child is in flight with it
+	lost            // a child gave it up when it backed off
+	left            // the attempt has ended
+)
+
+func newPlace(slot *limiter.Slot, lender *place) *place {
+	return &place{lender: lender, slot: slot, back: make(chan struct{}, 1)}
+}
+
+// last returns the slot that reports go by, and whether it has been lost.
+func (p *place) last() (slot *limiter.Slot, gone bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.slot, p.held
+	return p.slot, p.state == lost
 }
 
-// put puts slot in, and releases what was held.
-func (p *place) put(slot *limiter.Slot) {
-	p.mu.Lock()
-	old := p.slot
-	p.slot, p.held = slot, true
-	p.mu.Unlock()
-	old.Release()
-}
-
-// leave releases the slot.
-func (p *place) leave() {
+// lend takes the slot out; nil when it is not there.
+func (p *place) lend() *limiter.Slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.release()
+	if p.state != held {
+		return nil
+	}
+	p.state = lent
+	return p.slot
 }
 
-func (p *place) release() {
-	p.held = false
-	p.slot.Release()
+// leave ends the place and returns its slot. It is nil when a child that nobody
+// waited for is in flight with it, which then gives it back, or when it is lost.
+func (p *place) leave() *limiter.Slot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	state := p.state
+	p.state = left
+	if state != held {
+		return nil
+	}
+	return p.slot
 }
 
-// enter returns a place in flight for the run's next attempt, and the call that
-// gates it where its slot is not a new one. priority is that of the attempt.
-func (r *run) enter(ctx context.Context, priority limiter.Priority) (*place, *limiter.Call, error) {
-	first := r.result.Total == 0
-	if r.parent != nil && !r.lent {
-		select {
-		case <-r.parent.lend:
-			r.lent = true
-		default:
+// settle tells whoever lent the slot, up to the first who still lives, that it
+// is back or lost. It reports whether there was one.
+func (p *place) settle(to placeState) bool {
+	for l := p.lender; l != nil; l = l.lender {
+		if l.become(lent, to, nil) {
+			return true
 		}
 	}
-	if !r.lent {
-		slot, err := r.enterBeside(ctx, priority, first)
-		if err != nil {
-			return nil, nil, err
-		}
-		if slot != nil {
-			return newPlace(slot), nil, nil
-		}
-	}
-	p := r.parent.place
-	if slot, held := p.get(); first && held {
-		// It is the parent's next call, so to say, and gated as such.
-		call, err := slot.Wait(ctx)
-		return p, call, err
-	}
-	// A retry goes through the gate like any other, and takes its turn there.
-	p.leave()
-	slot, err := r.acquire(ctx, priority)
-	if err != nil {
-		return nil, nil, err
-	}
-	p.put(slot)
-	return p, nil, nil
+	return false
 }
 
-// enterBeside takes a slot of the run's own. Inside a parent whose place is lent
-// to another child it waits for that place too, whichever comes first, and
-// returns no slot and no error when it got the place.
-func (r *run) enterBeside(ctx context.Context, priority limiter.Priority, first bool) (*limiter.Slot, error) {
-	if r.parent == nil {
-		return r.acquire(ctx, priority)
+// become moves the place from one state to another, and reports whether it was in
+// the first. slot is the new one, nil for the same.
+func (p *place) become(from, to placeState, slot *limiter.Slot) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state != from {
+		return false
 	}
-	if first {
-		if slot, err := r.spawner.limiter.TryAcquire(); err == nil {
-			return slot, nil
-		}
+	p.state = to
+	if slot != nil {
+		p.slot = slot
+	}
+	if to == held {
+		p.hint()
+	}
+	return true
+}
+
+func (p *place) hint() {
+	select {
+	case p.back <- struct{}{}:
+	default:
+	}
+}
+
+// acquireUnless runs acquire, and calls it off when enough, which is asked
+// whenever the slot is back in p, says so: then it returns no slot and no error.
+func (p *place) acquireUnless(
+	ctx context.Context, acquire func(context.Context) (*limiter.Slot, error), enough func() bool,
+) (*limiter.Slot, error) {
+	if enough() {
+		return nil, nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	got := make(chan bool, 1)
+	defer cancel()
+	calledOff := make(chan bool, 1)
 	go func() {
-		select {
-		case <-r.parent.lend:
-			cancel()
-			got <- true
-		case <-ctx.Done():
-			got <- false
+		for {
+			select {
+			case <-p.back:
+				if enough() {
+					cancel()
+					calledOff <- true
+					return
+				}
+			case <-ctx.Done():
+				calledOff <- false
+				return
+			}
 		}
 	}()
-	slot, err := r.acquire(ctx, priority)
+	slot, err := acquire(ctx)
 	cancel()
-	if r.lent = <-got; r.lent {
+	if <-calledOff {
 		slot.Release() // both came at once
 		return nil, nil
 	}
 	return slot, err
 }
 
-// exit ends attempt a. A lent place keeps its slot for the parent, unless the
-// run goes on: who backs off holds none. While a child that the worker did not
-// wait for is still in the place, the release is left to it.
-func (r *run) exit(a *Attempt, goesOn bool) {
-	p := a.place
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	select {
-	case <-a.lend: // never lent again
-		if goesOn || !r.lent {
-			p.release()
-		}
-	default:
-		a.abandoned = true
+// enter takes a slot for the run's next attempt, and returns its place; and the
+// call that gates it, where the slot is not a new one.
+func (r *run) enter(priority limiter.Priority) (*place, *limiter.Call, error) {
+	if r.parent == nil {
+		slot, err := r.acquire(r.ctx, priority)
+		return newPlace(slot, nil), nil, err
 	}
+	parent := r.parent.place
+	first := r.result.Total == 0
+	if first {
+		if slot := parent.lend(); slot != nil {
+			return r.borrow(slot)
+		}
+		if slot, err := r.spawner.limiter.TryAcquire(); err == nil {
+			return newPlace(slot, nil), nil, nil
+		}
+	}
+	// The parent's slot is in use: by another child, which brings it back. A first
+	// attempt takes it then. A retry goes through the gate and takes its turn
+	// there, so it frees the slot: it may be the one that it queues for.
+	var borrowed *limiter.Slot
+	slot, err := parent.acquireUnless(r.ctx, func(ctx context.Context) (*limiter.Slot, error) {
+		return r.acquire(ctx, priority)
+	}, func() bool {
+		slot := parent.lend()
+		if slot != nil && !first {
+			parent.become(lent, lost, nil)
+			slot.Release()
+			return false
+		}
+		borrowed = slot
+		return slot != nil
+	})
+	if borrowed != nil {
+		return r.borrow(borrowed)
+	}
+	return newPlace(slot, nil), nil, err
 }
 
-// giveBack ends the loan of the parent's place, if there is one.
-func (r *run) giveBack() {
-	if !r.lent {
-		return
+// borrow enters with the parent's slot: the attempt is the parent's next call,
+// so to say, and gated as such.
+func (r *run) borrow(slot *limiter.Slot) (*place, *limiter.Call, error) {
+	p := newPlace(slot, r.parent.place)
+	call, err := slot.Wait(r.ctx)
+	if err != nil {
+		r.exit(p, false)
 	}
-	r.lent = false
-	p := r.parent.place
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r.parent.abandoned {
-		p.release()
-		return
+	return p, call, err
+}
+
+// exit ends the place of an attempt. Who goes on, backs off and holds no slot.
+func (r *run) exit(p *place, goesOn bool) {
+	slot := p.leave()
+	switch {
+	case slot == nil:
+	case goesOn:
+		slot.Release()
+		p.settle(lost)
+	case p.settle(held):
+	case r.parent != nil && r.parent.place.become(lost, held, slot):
+	default:
+		slot.Release()
 	}
-	r.parent.lend <- struct{}{}
 }

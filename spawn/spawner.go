@@ -37,6 +37,7 @@ type Spawner struct {
 	mu       sync.Mutex
 	arrivals uint64
 	live     map[string]*run
+	storm    storm
 	ended    []entry       // the last keptEnded
 	draining bool          // admission has ended
 	idle     chan struct{} // closed when nobody lives; nil unless somebody asked
@@ -93,6 +94,7 @@ func (s *Spawner) Start(ctx context.Context, w Worker) *Handle {
 	}
 	r.parent = nil
 	h.run = r
+	h.result, h.err = Result{ID: r.worker.ID, State: Canceled}, ErrGoexit // of a hook
 	go func() {
 		defer close(h.done)
 		h.result, h.err = r.loop()
@@ -109,6 +111,7 @@ func (s *Spawner) admit(ctx context.Context, w Worker) (*run, error) {
 		spawner: s,
 		line:    clock.NewLine(s.clock),
 		ladder:  newLadder(s.policy),
+		since:   none,
 	}
 	if parent, ok := FromContext(ctx); ok && parent.run.spawner.limiter == s.limiter {
 		r.parent = parent
@@ -142,23 +145,10 @@ func (s *Spawner) makeID() string {
 	}
 }
 
-// succeeded notes that the upstream accepted a call.
-func (s *Spawner) succeeded() {
+// accepted notes that the upstream accepted a call of the credential's origin.
+func (s *Spawner) accepted(origin uint64) {
 	s.budget.succeeded()
-	s.credential.succeeded()
-}
-
-// others reports whether workers are alive besides r and those that wait for it.
-func (s *Spawner) others(r *run) bool {
-	n := 1
-	for a := r.parent; a != nil; a = a.run.parent {
-		if a.run.spawner == s {
-			n++
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.live) > n
+	s.credential.accepted(origin)
 }
 
 // Drain ends the spawner in good order. Admission ends at once, and so do the

@@ -1,0 +1,114 @@
+package spawn
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdoff-go/holdoff/internal/clock"
+	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/retry"
+)
+
+// admit waits as d says, and for the credential, and then for a slot.
+func (r *run) admit(d decision) (p *place, call *limiter.Call, end decision) {
+	for wait := d.wait; ; wait = 0 {
+		parked := r.parked()
+		if parked.end != Queued {
+			return nil, nil, parked
+		}
+		if err := r.sleep(max(wait, parked.wait)); err != nil {
+			return nil, nil, r.stopped(err)
+		}
+		p, call, err := r.enter(d.priority)
+		if err != nil {
+			return nil, nil, r.stopped(err)
+		}
+		if r.parked().end == Queued && r.parked().wait == 0 {
+			return p, call, decision{}
+		}
+		r.exit(p, false) // the credential's quota was found used up meanwhile
+	}
+}
+
+// sleep waits for d, or until the run is stopped.
+func (r *run) sleep(d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	select {
+	case <-r.spawner.clock.After(d):
+		return nil
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	}
+}
+
+// tooLong returns the error of a wait that ends after MaxElapsed or after the
+// context's deadline: it is not begun. What remains is compared, because a sum
+// may overflow.
+func (r *run) tooLong(wait time.Duration) error {
+	if limit := r.spawner.policy.MaxElapsed; limit > 0 && wait > limit-r.line.Now() {
+		return retry.ErrElapsed
+	}
+	if deadline, ok := r.ctx.Deadline(); ok && wait > clock.Until(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// acquire takes a slot, within what MaxElapsed leaves.
+func (r *run) acquire(ctx context.Context, priority limiter.Priority) (*limiter.Slot, error) {
+	limit := r.spawner.policy.MaxElapsed
+	if limit == 0 {
+		return r.queue(ctx, priority)
+	}
+	left := limit - r.line.Now()
+	if left < 0 {
+		return nil, retry.ErrElapsed
+	}
+	if r.elapsed == nil {
+		r.elapsed = r.spawner.clock.After(left)
+	}
+	within, cancel := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-r.elapsed:
+			cancel(retry.ErrElapsed)
+		case <-within.Done():
+		}
+	}()
+	slot, err := r.queue(elapsing{within, clock.Real{}.Now().Add(left)}, priority)
+	cancel(nil)
+	<-watched
+	if blocked, ok := as[*limiter.BlockedError](err); ok && ctx.Err() == nil && blocked.Wanted > left {
+		err = retry.ErrElapsed
+	}
+	return slot, err
+}
+
+// queue waits at the gate.
+func (r *run) queue(ctx context.Context, priority limiter.Priority) (*limiter.Slot, error) {
+	slot, err := r.spawner.limiter.AcquireAs(ctx, priority)
+	blocked, ok := as[*limiter.BlockedError](err)
+	if ok && blocked.Reason == limiter.ReasonQueueFull && r.result.Total > 0 {
+		// Only new work is turned away: this one is here already.
+		return r.spawner.limiter.AcquireAs(ctx, limiter.Resumed)
+	}
+	return slot, err
+}
+
+// elapsing is a context with the earlier deadline of its own: what is left of
+// MaxElapsed, as real time, so that the limiter can compare it.
+type elapsing struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c elapsing) Deadline() (time.Time, bool) {
+	if d, ok := c.Context.Deadline(); ok && d.Before(c.deadline) {
+		return d, true
+	}
+	return c.deadline, true
+}

@@ -1,0 +1,204 @@
+package spawn
+
+import (
+	"context"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/retry"
+)
+
+// A decision is what follows an attempt, or a wait: an end, or another attempt.
+type decision struct {
+	end     State // Queued: none
+	reasons []error
+
+	wait     time.Duration // before the next attempt goes to the gate
+	priority limiter.Priority
+}
+
+// none is no instant on a run's line.
+const none time.Duration = -1
+
+func ends(s State, reasons ...error) decision { return decision{end: s, reasons: reasons} }
+
+// judge decides what follows attempt a, which came to err and r.verdict.
+func (r *run) judge(a *Attempt, err error) decision {
+	a.mu.Lock()
+	accepted, progressed := a.accepted, a.progressed
+	a.mu.Unlock()
+	r.accepted = r.accepted || accepted
+	if progressed {
+		r.ladder.reset()
+		r.since = none
+	}
+	v := r.verdict
+	r.result.RetryAt = time.Time{}
+	if v.Stated {
+		r.result.RetryAt = r.at(v.RetryAfter)
+	}
+	switch given, inside := as[*retry.Error](err); {
+	case err == nil:
+		return ends(Succeeded)
+	case v.Class == retry.Canceled, r.ctx.Err() != nil, is(err, ErrDraining):
+		return r.canceled()
+	case inside:
+		// Retried to the end already, by a worker or a retry.Do inside this one.
+		r.result.RetryAt = given.RetryAt
+		if is(err, ErrParked) {
+			return ends(Parked)
+		}
+		return ends(Dead)
+	}
+	_, permanent := as[*backoff.PermanentError](err)
+	switch {
+	case permanent:
+		return ends(Dead)
+	case r.worker.NoRepeat && (r.accepted || v.Class == retry.Transient):
+		return ends(Dead) // the effect may have been had
+	case v.Class == retry.QuotaExhausted:
+		return r.exhausted(v)
+	case v.Class.Refusal():
+		return r.refused(v, r.stormy && !accepted)
+	case v.Class == retry.Transient:
+		return r.failed(v)
+	default:
+		return ends(Dead)
+	}
+}
+
+// refused decides on a refusal, which has opened the limiter's pause. probe says
+// that the attempt was made in a storm to see whether it is over.
+func (r *run) refused(v retry.Verdict, probe bool) decision {
+	if v.RetryAfter > r.spawner.maxInlineWait {
+		return r.park(r.result.RetryAt)
+	}
+	if r.since == none {
+		r.since = r.line.Now()
+	}
+	patient := probe && r.ladder.taken > 0 && r.line.Now()-r.since < r.worker.Patience
+	step, last, ok := r.ladder.next()
+	if spared := r.spawner.refused(r, probe, r.ladder.taken); !ok && !spared && !patient {
+		return ends(Dead)
+	}
+	// The limiter knows the stated time, and when it is this worker's turn.
+	return r.again(max(step, v.RetryAfter), step, last)
+}
+
+// failed decides on a failure that opens no pause.
+func (r *run) failed(v retry.Verdict) decision {
+	step, last, ok := r.ladder.next()
+	if !ok {
+		return ends(Dead)
+	}
+	wait := max(step, v.RetryAfter)
+	d := r.again(wait, wait, last)
+	if d.end == Queued && !r.spawner.budget.take() {
+		return ends(Dead, ErrRetryBudget)
+	}
+	return d
+}
+
+// again decides on another attempt that comes to the gate after wait and cannot
+// pass it before total. In a storm, a last retry leaves the probing to others,
+// where there are any: it queues as new work.
+func (r *run) again(total, wait time.Duration, last bool) decision {
+	switch err := r.tooLong(total); {
+	case err == retry.ErrElapsed:
+		return ends(Dead, err)
+	case err != nil:
+		return ends(Canceled, err)
+	}
+	d := decision{wait: wait, priority: limiter.Resumed}
+	switch {
+	case last && r.spawner.limiter.Status().Storm && (r.worker.Patience > 0 || r.spawner.others(r) > 0):
+		d.priority = limiter.Normal
+	case r.worker.Priority == limiter.Emergency:
+		d.priority = limiter.Emergency
+	}
+	return d
+}
+
+// exhausted parks the credential. The run goes on only if the reset is known and
+// may be waited for.
+func (r *run) exhausted(v retry.Verdict) decision {
+	until := r.at(parkUnstated)
+	if v.Stated {
+		until = r.result.RetryAt
+	}
+	r.spawner.credential.park(until, v.Stated)
+	if d := r.parked(); d.end == Parked {
+		return d
+	}
+	if _, _, ok := r.ladder.next(); !ok { // a quota that stays used up is not asked for ever
+		return r.park(until)
+	}
+	return r.again(0, 0, false)
+}
+
+// parked says what the credential means for the run: the end, a wait, or nothing.
+func (r *run) parked() decision {
+	now := r.spawner.clock.Now()
+	until, stated := r.spawner.credential.parked(now)
+	if until.IsZero() {
+		return decision{}
+	}
+	wait := until.Sub(now)
+	if !stated || wait > r.spawner.maxInlineWait || r.tooLong(wait) != nil {
+		return r.park(until)
+	}
+	return decision{wait: wait}
+}
+
+func (r *run) park(until time.Time) decision {
+	r.result.RetryAt = until
+	return ends(Parked, ErrParked)
+}
+
+// stopped decides on a wait that ended with err.
+func (r *run) stopped(err error) decision {
+	if is(err, retry.ErrElapsed) {
+		return ends(Dead, err)
+	}
+	if blocked, ok := as[*limiter.BlockedError](err); ok {
+		r.result.RetryAt = blocked.Until
+	}
+	if r.ctx.Err() != nil {
+		return r.canceled()
+	}
+	return ends(Canceled, err)
+}
+
+// canceled ends the run for what ended its context, if that has ended.
+func (r *run) canceled() decision {
+	err, cause := r.ctx.Err(), context.Cause(r.ctx)
+	switch {
+	case err == nil:
+		return ends(Canceled)
+	case is(cause, err):
+		return ends(Canceled, cause)
+	default:
+		return ends(Canceled, cause, err)
+	}
+}
+
+// class is that of the run's error.
+func (r *run) class(d decision) retry.Class {
+	status := r.spawner.limiter.Status()
+	switch {
+	case r.ctx.Err() != nil:
+		return retry.Canceled
+	case d.end == Parked && !r.verdict.Class.Refusal():
+		return retry.QuotaExhausted
+	case r.result.Total > 0:
+		return r.verdict.Class
+	case !status.Storm && status.BlockedUntil.IsZero(): // kept out by no refusal
+		return retry.Canceled
+	case status.Reason == limiter.ReasonOverloaded:
+		return retry.Overloaded
+	default:
+		return retry.RateLimited
+	}
+}
