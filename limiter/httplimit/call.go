@@ -29,11 +29,8 @@ type reporter interface {
 
 // enter waits at the gate.
 func (t *Transport) enter(ctx context.Context, p limiter.Priority) (*call, error) {
-	c := &call{ctx: ctx, classifier: t.Classifier}
+	c := &call{ctx: ctx, classifier: t.classifier(ctx)}
 	if a, ok := outcall.From(ctx); ok {
-		if c.classifier == nil {
-			c.classifier = a.Classifier()
-		}
 		var gated bool
 		var err error
 		if c.attempt, gated, err = a.Enter(ctx, t.Limiter); gated || err != nil {
@@ -54,6 +51,17 @@ func (t *Transport) enter(ctx context.Context, p limiter.Priority) (*call, error
 	}
 	c.gate = gate
 	return c, nil
+}
+
+// classifier is what a failure of a call with ctx is put to; nil is the standard
+// one.
+func (t *Transport) classifier(ctx context.Context) retry.Classifier {
+	if t.Classifier == nil {
+		if a, ok := outcall.From(ctx); ok {
+			return a.Classifier()
+		}
+	}
+	return t.Classifier
 }
 
 // accepted reports that the upstream has taken the call.

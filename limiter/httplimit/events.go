@@ -74,7 +74,7 @@ func (s *events) endLine() (message []byte) {
 	}
 	message = s.buf
 	if s.over {
-		message = message[:0]
+		message = []byte{}
 	}
 	s.buf, s.over = s.buf[:0], false
 	return message

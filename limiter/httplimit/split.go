@@ -27,7 +27,7 @@ func splitterFor(h http.Header) splitter {
 	kind = strings.ToLower(strings.TrimSpace(kind))
 	switch {
 	case kind == "text/event-stream":
-		return &events{start: true}
+		return &events{}
 	case kind == "", strings.Contains(kind, "json"):
 		return &values{}
 	default:

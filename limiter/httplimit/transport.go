@@ -62,7 +62,12 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.Retry != nil && replayable(req) {
 		return t.retrying(req)
 	}
-	resp, _, err := t.try(req, limiter.Normal)
+	c, err := t.enter(req.Context(), limiter.Normal)
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	resp, _, err := t.send(req, c)
 	return resp, err
 }
 
@@ -80,18 +85,12 @@ func (t *Transport) base() http.RoundTripper {
 	return t.Base
 }
 
-// try makes the call once. The verdict is that of a response of 400 and above;
-// gateErr and transport errors have none.
-func (t *Transport) try(req *http.Request, p limiter.Priority) (*http.Response, retry.Verdict, error) {
-	c, err := t.enter(req.Context(), p)
-	if err != nil {
-		closeBody(req)
-		return nil, retry.Verdict{}, &gateError{err}
-	}
+// send makes a call that has passed the gate. The verdict is that of a response
+// of 400 and above.
+func (t *Transport) send(req *http.Request, c *call) (*http.Response, retry.Verdict, error) {
 	resp, err := t.base().RoundTrip(req)
 	if err != nil {
-		// The network's: it says nothing about the upstream's limits.
-		c.release()
+		c.release() // the network's: it says nothing about the upstream's limits
 		return resp, retry.Verdict{}, err
 	}
 	if resp.StatusCode < http.StatusBadRequest {
