@@ -1,6 +1,11 @@
 package retry
 
-import "fmt"
+import (
+	"fmt"
+	"os/exec"
+
+	"github.com/holdoff-go/holdoff/retry/internal/evidence"
+)
 
 // ExitTryLater is the exit code by which a subprocess says that it was refused
 // and may be run again later: EX_TEMPFAIL of sysexits.h.
@@ -36,3 +41,31 @@ func (e *ProcessError) Error() string {
 
 // Unwrap returns the error of os/exec.
 func (e *ProcessError) Unwrap() error { return e.Err }
+
+// collect notes what the process said of its failure. Exit code 0 without a
+// record is a success, whatever is on standard error.
+func (e *ProcessError) collect(to *evidence.Evidence) {
+	to.Exited, to.ExitCode = true, e.ExitCode
+	to.Text(tail(e.Record), true)
+	if e.ExitCode != 0 {
+		to.Prose(tail(e.Stderr))
+	}
+}
+
+// collectExit notes an error of os/exec, or of a kin of it, and reports whether
+// err is one. Its text is only "exit status 1".
+func collectExit(err error, to *evidence.Evidence) bool {
+	x, ok := err.(interface{ ExitCode() int })
+	if !ok || to.Exited {
+		return ok
+	}
+	defer func() { _ = recover() }() // an ExitError without a ProcessState
+	to.Exited, to.ExitCode = true, x.ExitCode()
+	if exit, ok := err.(*exec.ExitError); ok && to.ExitCode != 0 {
+		to.Prose(tail(exit.Stderr))
+	}
+	return true
+}
+
+// tail returns the end of what a process wrote: the reason comes last.
+func tail(b []byte) string { return string(b[max(0, len(b)-maxBody):]) }

@@ -2,143 +2,206 @@ package retry
 
 import (
 	"context"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"strconv"
+	"reflect"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/holdoff-go/holdoff/internal/clock"
+	"github.com/holdoff-go/holdoff/retry/internal/evidence"
 )
 
-// Standard returns the classifier that knows the errors of HTTP APIs, of the
-// standard library, and of any type that offers its status and delay by
-// exported methods. Times such as "resets 3pm" are read against c; nil is the
-// real clock. It is safe for concurrent use.
+// Standard returns the classifier that knows the errors of HTTP APIs, gRPC, the
+// standard library and the command lines of agents. It imports no SDK: it looks
+// at [ResponseError], [ProcessError] and [Class], and at the exported methods and
+// fields by which SDKs tell a status, a code, a body, a delay. The words of an
+// error are its last resort. What it makes of each is in the verdict's Rule.
+//
+// Times such as "resets 3pm" are read against c; nil is the real clock. Standard
+// is safe for concurrent use, never panics, and looks at a bounded part of an error
+// however large that is.
 func Standard(c Clock) Classifier { return standard{clock.Or(c)} }
 
 type standard struct{ clock Clock }
 
 func (s standard) Classify(ctx context.Context, err error) Verdict {
-	if ctx != nil && ctx.Err() != nil {
-		return Verdict{Class: Canceled, Rule: "the context has ended"}
+	switch {
+	case err == nil:
+		return Verdict{}
+	case ctx != nil && ctx.Err() != nil:
+		return Verdict{Class: Canceled, Rule: "the caller's context has ended"}
 	}
-	var done *Error
-	if errors.As(err, &done) {
-		return Verdict{Class: done.Class, Rule: "already retried to the end"}
-	}
-	var class Class
-	if errors.As(err, &class) {
-		return s.withDelay(Verdict{Class: class, Rule: "the error is a class"}, err)
-	}
-	var permanent *backoff.PermanentError
-	if errors.As(err, &permanent) {
-		return Verdict{Class: Fatal, Rule: "backoff.PermanentError"}
-	}
-	if status, ok := statusOf(err); ok {
-		return s.withDelay(Verdict{Class: classOfStatus(status), Rule: fmt.Sprintf("status %d", status)}, err)
-	}
-	var process *ProcessError
-	if errors.As(err, &process) && process.ExitCode == ExitTryLater {
-		return Verdict{Class: RateLimited, Rule: "exit code 75"}
-	}
-	if errors.Is(err, context.Canceled) {
-		return Verdict{Class: Canceled, Rule: "context.Canceled"}
-	}
-	if strings.Contains(messageOf(err), "would exceed context deadline") {
-		return Verdict{Class: Canceled, Rule: "a local limiter that cannot wait"}
-	}
-	var unknownAuthority x509.UnknownAuthorityError
-	var hostname x509.HostnameError
-	var dns *net.DNSError
-	if errors.As(err, &unknownAuthority) || errors.As(err, &hostname) || errors.As(err, &dns) && dns.IsNotFound {
-		return Verdict{Class: Fatal, Rule: "the peer cannot be trusted or found"}
-	}
-	var netErr net.Error
-	if errors.As(err, &netErr) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EPIPE) {
-		return Verdict{Class: Transient, Rule: "network error"}
-	}
-	return Verdict{}
+	r := reading{now: s.clock.Now(), alive: ctx != nil}
+	return r.tree(err, 0)
 }
 
-func statusOf(err error) (int, bool) {
-	var response *ResponseError
-	if errors.As(err, &response) {
-		return response.StatusCode, response.StatusCode >= 400
-	}
-	var a interface{ StatusCode() int }
-	var b interface{ HTTPStatusCode() int }
-	var c interface{ HTTPCode() int }
-	status := 0
-	switch {
-	case errors.As(err, &a):
-		status = a.StatusCode()
-	case errors.As(err, &b):
-		status = b.HTTPStatusCode()
-	case errors.As(err, &c):
-		status = c.HTTPCode()
-	}
-	return status, status >= 400 && status < 600
+// A reading is one look at one error.
+type reading struct {
+	now   time.Time
+	alive bool // the caller's context is known to be alive
+	nodes int  // looked at so far
 }
 
-func classOfStatus(status int) Class {
-	switch {
-	case status == http.StatusTooManyRequests:
-		return RateLimited
-	case status == http.StatusServiceUnavailable || status == 529:
-		return Overloaded
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return Auth
-	case status == http.StatusPaymentRequired:
-		return QuotaExhausted
-	case status == http.StatusRequestTimeout || status == http.StatusTooEarly || status >= 500:
-		return Transient
-	case status == 499:
-		return Canceled
-	default:
-		return Fatal
-	}
-}
+// Bounds on the tree of joined errors.
+const (
+	maxJoins = 8
+	maxNodes = 256
+)
 
-func (s standard) withDelay(v Verdict, err error) Verdict {
-	if !v.Class.Retryable() && v.Class != QuotaExhausted {
-		return v
+// tree classifies err. Errors that were joined are classified each on its own.
+func (r *reading) tree(err error, depth int) Verdict {
+	chain, members := evidence.Chain(err)
+	r.nodes += len(chain)
+	if len(members) == 0 || depth == maxJoins {
+		return r.chain(chain, true)
 	}
-	var response *ResponseError
-	if errors.As(err, &response) {
-		v.RetryAfter, v.Stated = retryAfter(response.Header.Get("Retry-After"), s.clock.Now())
-		return v
+	v := r.chain(chain, false)
+	for _, member := range members {
+		if member != nil && r.nodes < maxNodes {
+			v = merge(v, r.tree(member, depth+1))
+		}
 	}
-	var a interface{ RetryAfter() time.Duration }
-	var b interface{ GetRetryAfter() time.Duration }
-	var c interface{ NextRetryDelay() time.Duration }
-	switch {
-	case errors.As(err, &a):
-		v.RetryAfter = a.RetryAfter()
-	case errors.As(err, &b):
-		v.RetryAfter = b.GetRetryAfter()
-	case errors.As(err, &c):
-		v.RetryAfter = c.NextRetryDelay()
+	if v.Class == Unknown {
+		return r.chain(chain[:1], true)
 	}
-	v.Stated = v.RetryAfter > 0
 	return v
 }
 
-func retryAfter(value string, now time.Time) (time.Duration, bool) {
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 && value[0] != '+' {
-		if seconds > float64(1<<63-1)/float64(time.Second) {
-			return 1<<63 - 1, seconds < 1e300
+// precedence orders classes for errors that hold several.
+var precedence = [...]int{Unknown: 0, Transient: 1, Overloaded: 2, RateLimited: 3, QuotaExhausted: 4, Auth: 5, Fatal: 6, Canceled: 7}
+
+// merge returns the verdict that decides of two, with the longer wait if both
+// are of failures that pass.
+func merge(a, b Verdict) Verdict {
+	if precedence[b.Class] > precedence[a.Class] {
+		a, b = b, a
+	}
+	if b.Stated && a.Class.Retryable() && b.RetryAfter > a.RetryAfter {
+		a.RetryAfter, a.Stated = b.RetryAfter, true
+	}
+	return a
+}
+
+// chain classifies errors that wrap one another. Their text is that of the first.
+func (r *reading) chain(chain []error, hasText bool) Verdict {
+	e := &evidence.Evidence{Now: r.now}
+	var hints evidence.Hints
+	var found finding
+	permanent := false
+	for _, err := range chain {
+		switch x := err.(type) {
+		case *Error:
+			if x != nil {
+				return r.givenUp(x)
+			}
+		case Class:
+			if found.class == Unknown && x.valid() {
+				found = finding{class: x, rule: "the error is a class"}
+			}
+		case *ResponseError:
+			if x != nil {
+				e.HTTP(x.StatusCode, x.Header, string(x.Body[:min(len(x.Body), maxBody)]))
+			}
+			hasText = false
+		case *ProcessError:
+			if x != nil {
+				x.collect(e)
+			}
+			hasText = false
+		default:
+			if isPermanent(err) {
+				permanent = true
+				continue
+			}
+			e.Methods(err, &hints)
+			e.Fields(err)
+			if collectExit(err, e) {
+				hasText = false
+			}
 		}
-		return time.Duration(seconds * float64(time.Second)), true
 	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now)), true
+	if hasText && e.Said() == "" && e.Free() == "" {
+		e.Prose(evidence.Message(chain[0]))
 	}
-	return 0, false
+	f := newFacts(e)
+	if found.class == Unknown {
+		found = r.find(f, chain, &hints)
+	}
+	if permanent && found.class.Retryable() {
+		found = finding{class: Fatal, rule: "backoff.Permanent around: " + found.rule}
+	}
+	return f.verdict(found)
+}
+
+// givenUp is the verdict on a run that has ended.
+func (r *reading) givenUp(x *Error) Verdict {
+	v := Verdict{Class: x.Class, Rule: "retried to the end"}
+	if !x.RetryAt.IsZero() {
+		v.RetryAfter, v.Stated = max(0, x.RetryAt.Sub(r.now)), true
+	}
+	return v
+}
+
+// isPermanent reports whether err is the mark of cenkalti/backoff, of any version.
+func isPermanent(err error) bool {
+	return reflect.TypeOf(err).String() == "*backoff.PermanentError"
+}
+
+// find weighs what was found, the surest first: the messages of envelopes, then
+// free text, then the way in which a Go error came about, and then mere words.
+func (r *reading) find(f *facts, chain []error, hints *evidence.Hints) finding {
+	said, free := f.Said(), f.Free()
+	if said == "" {
+		said, free = free, ""
+	}
+	f.read(said)
+	if found := f.decide(); found.class != Unknown {
+		return found
+	}
+	if free != "" {
+		f.read(free)
+		if found := f.decide(); found.class != Unknown {
+			return found
+		}
+		f.read(said)
+	}
+	if found := r.goErrors(f, chain, hints); found.class != Unknown || found.rule != "" {
+		return found
+	}
+	if f.Exited && f.ExitCode == 0 && !f.Envelope {
+		return finding{}
+	}
+	if found := f.byWords(); found.class != Unknown {
+		return found
+	}
+	if free != "" {
+		f.read(free)
+		if found := f.byWords(); found.class != Unknown {
+			return found
+		}
+	}
+	if w := f.Waits[evidence.RetryAfter]; w.Found && w.For > 0 {
+		return finding{class: RateLimited, rule: "a wait is stated by " + w.From}
+	}
+	return finding{}
+}
+
+// verdict adds to a finding what is known of the wait and the scope.
+func (f *facts) verdict(found finding) Verdict {
+	if f.Exited && f.ExitCode == ExitTryLater && found.class != Overloaded && found.class != QuotaExhausted && found.class != RateLimited {
+		found = finding{class: RateLimited, rule: fmt.Sprintf("exit code %d", ExitTryLater)}
+	}
+	v := Verdict{Class: found.class, Rule: found.rule}
+	if v.Class.Retryable() || v.Class == QuotaExhausted {
+		if w := f.wait(v.Class); w.Found && !found.deaf {
+			v.RetryAfter, v.Stated = w.For, true
+			v.Rule += ", wait from " + w.From
+			if found.byWindow && w.For >= longWindow && v.Class == RateLimited && (f.Status == 0 || f.words[windowPhrase] != "") {
+				v.Class = QuotaExhausted
+			}
+		}
+	}
+	v.Scope = f.scope(v.Class)
+	v.Rule = oneLine(strings.TrimPrefix(v.Rule, ", "), maxRule)
+	return v
 }

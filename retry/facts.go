@@ -1,0 +1,111 @@
+package retry
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/holdoff-go/holdoff/retry/internal/evidence"
+)
+
+// facts are what a piece of evidence comes to: the first code of each kind, the
+// phrases, and the numbers. The rules ask nothing else.
+type facts struct {
+	*evidence.Evidence
+	status int // HTTP; 0 when there is none
+	codes  [missingCode + 1]string
+	words  phrases
+	text   string // what the phrases were found in
+}
+
+// newFacts reads the codes of e. Its words are read when they are needed.
+func newFacts(e *evidence.Evidence) *facts {
+	f := &facts{Evidence: e, status: e.AnyStatus()}
+	if f.status < 400 {
+		f.status = 0 // an answer that was no failure by itself
+	}
+	for _, code := range e.Codes {
+		f.addCode(code)
+	}
+	if name := e.Header.ErrorType(); name != "" {
+		f.addCode(name)
+	}
+	return f
+}
+
+func (f *facts) addCode(code string) {
+	if kind := kindOf(code); kind != noCode && f.codes[kind] == "" {
+		f.codes[kind] = code
+	}
+}
+
+// read looks for phrases in text.
+func (f *facts) read(text string) {
+	f.text = text
+	f.words = findPhrases(text)
+}
+
+// structured reports whether the error is known to be a provider's by more than
+// its words.
+func (f *facts) structured() bool { return f.Status >= 400 || f.GRPC != 0 || f.Envelope }
+
+// requestedOverLimit returns the numbers when the request alone is larger than the
+// whole limit, as in "Limit 30000, Requested 37313".
+func (f *facts) requestedOverLimit() (limit, requested int, over bool) {
+	lower := strings.ToLower(f.text)
+	requested, ok := numberAfter(lower, "requested")
+	if !ok {
+		return 0, 0, false
+	}
+	limit, ok = numberAfter(lower, "limit")
+	return limit, requested, ok && limit > 0 && requested > limit
+}
+
+// numberAfter returns the number that follows the first word that has one.
+func numberAfter(text, word string) (int, bool) {
+	for {
+		_, after, found := strings.Cut(text, word)
+		if !found {
+			return 0, false
+		}
+		text = after
+		digits := strings.TrimLeft(after, " :~")
+		end := 0
+		for end < len(digits) && (digits[end] >= '0' && digits[end] <= '9' || digits[end] == ',' && end+1 < len(digits) && digits[end+1] >= '0' && digits[end+1] <= '9') {
+			end++
+		}
+		if end > 0 && end < 16 {
+			n, err := strconv.ParseInt(strings.ReplaceAll(digits[:end], ",", ""), 10, 32)
+			return int(n), err == nil
+		}
+	}
+}
+
+// quotaWindow returns the name of a violated quota that is counted by the day or
+// longer, and of one that is counted by less.
+func (f *facts) quotaWindow() (long, short string) {
+	for _, name := range f.Quotas {
+		plain := strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(name))
+		switch {
+		case strings.Contains(plain, "perday"), strings.Contains(plain, "daily"), strings.Contains(plain, "permonth"), strings.Contains(plain, "monthly"), strings.Contains(plain, "perweek"):
+			long = name
+		case strings.Contains(plain, "perminute"), strings.Contains(plain, "persecond"), strings.Contains(plain, "perhour"), strings.Contains(plain, "seconds"):
+			short = name
+		}
+	}
+	if long == "" && f.google() {
+		if lower := strings.ToLower(f.text); strings.Contains(lower, "limit '") && (strings.Contains(lower, "per day") || strings.Contains(lower, "per month")) {
+			long = "per day"
+		}
+	}
+	return long, short
+}
+
+// google reports whether the error speaks in Google's terms.
+func (f *facts) google() bool {
+	return f.codes[exhaustedCode] != "" || f.GRPC == 8 || len(f.Quotas) > 0
+}
+
+// limitZero reports whether the limit itself is 0, so that no wait will help.
+func (f *facts) limitZero() bool {
+	return f.ZeroMax || f.google() && strings.Contains(f.text, "limit: 0") && !strings.Contains(f.text, "limit: 0.")
+}

@@ -1,0 +1,319 @@
+package evidence
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdoff-go/holdoff/retry/internal/loosejson"
+)
+
+// A role says how a field of a foreign error is read.
+type role uint8
+
+const (
+	roleStatus   role = iota // a number from 400 to 599 is the HTTP status
+	roleCode                 // as roleStatus, and anything else is a code
+	roleResponse             // *http.Response, or a struct around one: status and headers, never the body
+	roleHeader
+	roleBody
+	roleWait
+	roleRate    // go-github's Rate
+	roleDetails // something that is JSON
+	roleMessage
+)
+
+// fieldRoles are the names under which SDKs keep what an answer said.
+var fieldRoles = []struct {
+	name string
+	role role
+}{
+	{"StatusCode", roleStatus}, {"HTTPStatusCode", roleStatus}, {"HttpStatusCode", roleStatus}, {"HTTPCode", roleStatus},
+	{"Response", roleResponse}, {"RawResponse", roleResponse},
+	{"Header", roleHeader}, {"Headers", roleHeader}, {"ResponseHeaders", roleHeader},
+	{"Code", roleCode}, {"Status", roleCode}, {"ErrorCode", roleCode}, {"Type", roleCode}, {"Reason", roleCode}, {"Cause", roleCode}, {"Scope", roleCode}, {"Err", roleCode},
+	{"Body", roleBody}, {"ResponseBody", roleBody}, {"RawBody", roleBody},
+	{"RetryAfter", roleWait}, {"RetryAfterSeconds", roleWait},
+	{"Rate", roleRate},
+	{"Details", roleDetails}, {"ErrStatus", roleDetails},
+	{"Message", roleMessage}, {"Msg", roleMessage}, {"ErrorMessage", roleMessage}, {"Title", roleMessage},
+}
+
+// A layout is where a type keeps what is read of it.
+type layout struct {
+	fields   []field
+	status   bool // has GRPCStatus or Status
+	code     bool // has Code, as connect's error
+	response bool // has Response or HTTPResponse
+}
+
+type field struct {
+	index []int
+	role  role
+	name  string
+}
+
+// layouts remembers a layout for each error type seen: looking for the fields is
+// dearer than reading them.
+var layouts sync.Map // reflect.Type → *layout
+
+// Fields notes what err keeps in exported fields, and offers by methods whose
+// types only its own SDK can name.
+func (e *Evidence) Fields(err error) {
+	try(func() {
+		v := reflect.ValueOf(err)
+		l := layoutOf(v.Type())
+		if l.status || l.code || l.response {
+			e.reflectMethods(v, l)
+		}
+		for range 3 {
+			if v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface {
+				break
+			}
+			v = v.Elem()
+		}
+		for i := range l.fields {
+			try(func() { e.field(v, &l.fields[i]) })
+		}
+	})
+}
+
+func layoutOf(t reflect.Type) *layout {
+	if l, ok := layouts.Load(t); ok {
+		return l.(*layout)
+	}
+	l := newLayout(t)
+	layouts.Store(t, l)
+	return l
+}
+
+func newLayout(t reflect.Type) *layout {
+	l := &layout{}
+	st := t
+	for st.Kind() == reflect.Pointer {
+		st = st.Elem()
+	}
+	if isStandard(st.PkgPath()) {
+		return l
+	}
+	if m, ok := t.MethodByName("GRPCStatus"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 {
+		l.status = true
+	}
+	if m, ok := t.MethodByName("Status"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 {
+		l.status = true
+	}
+	if m, ok := t.MethodByName("Code"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 && m.Type.Out(0).Kind() == reflect.Uint32 {
+		l.code = true
+	}
+	if m, ok := t.MethodByName("HTTPResponse"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 {
+		l.response = true
+	}
+	if m, ok := t.MethodByName("Response"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 {
+		l.response = true
+	}
+	if st.Kind() != reflect.Struct {
+		return l
+	}
+	for _, f := range fieldRoles {
+		if sf, ok := st.FieldByName(f.name); ok && sf.IsExported() {
+			l.fields = append(l.fields, field{sf.Index, f.role, f.name})
+		}
+	}
+	if strings.HasSuffix(st.Name(), "RetryAfterError") { // cenkalti/backoff v5
+		if sf, ok := st.FieldByName("Duration"); ok && sf.IsExported() {
+			l.fields = append(l.fields, field{sf.Index, roleWait, "Duration"})
+		}
+	}
+	return l
+}
+
+// isStandard reports whether a package is one of the standard library that
+// declares errors: their fields are not a provider's.
+func isStandard(path string) bool {
+	switch path {
+	case "errors", "fmt", "context", "io/fs", "os", "os/exec", "syscall", "net", "net/url", "net/http", "net/textproto", "net/netip",
+		"crypto/x509", "crypto/tls", "encoding/json", "encoding/xml", "encoding/base64", "encoding/hex", "strconv", "time", "reflect", "runtime":
+		return true
+	}
+	return false
+}
+
+func (e *Evidence) field(v reflect.Value, f *field) {
+	fv, err := v.FieldByIndexErr(f.index) // not FieldByIndex: an embedded pointer may be nil
+	if err != nil || !fv.CanInterface() {
+		return
+	}
+	for range 2 {
+		if fv.Kind() != reflect.Interface && !(fv.Kind() == reflect.Pointer && f.role == roleWait) {
+			break
+		}
+		fv = fv.Elem()
+	}
+	if !fv.IsValid() {
+		return
+	}
+	switch f.role {
+	case roleStatus, roleCode:
+		e.codeField(fv, f)
+	case roleResponse:
+		e.response(fv)
+	case roleHeader:
+		e.headerField(fv)
+	case roleBody:
+		e.bodyField(fv)
+	case roleWait:
+		e.waitField(fv, f.name)
+	case roleRate:
+		e.rateField(fv)
+	case roleDetails:
+		e.detailsField(fv)
+	case roleMessage:
+		if fv.Kind() == reflect.String && (e.Status != 0 || len(e.Codes) > 0) {
+			e.say(fv.String(), 1)
+		}
+	}
+}
+
+func (e *Evidence) codeField(v reflect.Value, f *field) {
+	if s, ok := v.Interface().(fmt.Stringer); ok && f.role == roleCode && v.Kind() != reflect.String {
+		if v.CanInt() && v.Int() != 0 { // an enumeration
+			e.codeFieldText(s.String(), f.name)
+		}
+		return
+	}
+	switch {
+	case v.CanInt() || v.CanUint():
+		n := 0
+		if v.CanInt() {
+			n = int(v.Int())
+		} else {
+			n = int(v.Uint())
+		}
+		if n >= 400 && n < 600 {
+			e.HTTPStatus(n)
+		} else if f.role == roleCode && n >= 1000 {
+			e.Code(fmt.Sprint(n))
+		}
+	case v.Kind() == reflect.Float64: // JSON's numbers in an any
+		if n := int(v.Float()); n >= 400 && n < 600 {
+			e.HTTPStatus(n)
+		}
+	case v.Kind() == reflect.String && f.role == roleCode:
+		e.codeFieldText(v.String(), f.name)
+	}
+}
+
+func (e *Evidence) codeFieldText(text, name string) {
+	switch name {
+	case "Scope":
+		e.Scopes.Namespace = e.Scopes.Namespace || strings.EqualFold(text, "namespace")
+		return
+	case "Status":
+		if status := statusIn("status " + strings.ToLower(text)); status != 0 { // "429 Too Many Requests"
+			e.HTTPStatus(status)
+			return
+		}
+	}
+	if strings.IndexByte(text, ' ') >= 0 {
+		return // prose is for the error's own text
+	}
+	e.Code(text)
+}
+
+func (e *Evidence) response(v reflect.Value) {
+	for range 3 {
+		if r, ok := v.Interface().(*http.Response); ok {
+			if r != nil {
+				e.HTTPStatus(r.StatusCode)
+				e.Header.read(r.Header)
+			}
+			return
+		}
+		for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+			v = v.Elem()
+		}
+		if v.Kind() != reflect.Struct {
+			return
+		}
+		if v = v.FieldByName("Response"); !v.IsValid() || !v.CanInterface() {
+			return
+		}
+	}
+}
+
+func (e *Evidence) headerField(v reflect.Value) {
+	switch h := v.Interface().(type) {
+	case http.Header:
+		e.Header.read(h)
+	case map[string][]string:
+		e.Header.read(h)
+	case map[string]string:
+		for name, value := range h {
+			e.Header.set(name, value)
+		}
+	}
+}
+
+func (e *Evidence) bodyField(v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.String:
+		e.Text(v.String(), true)
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
+		b := v.Bytes()
+		e.Text(string(b[:min(len(b), maxText)]), true)
+	case v.Kind() == reflect.Map:
+		e.detailsField(v)
+	}
+}
+
+func (e *Evidence) waitField(v reflect.Value, name string) {
+	if d, ok := v.Interface().(time.Duration); ok {
+		if d > 0 {
+			e.State(RetryAfter, d, name)
+		}
+		return
+	}
+	if v.CanInt() && v.Int() > 0 {
+		e.seconds(float64(v.Int()), name)
+	}
+}
+
+// rateField reads what go-github keeps of GitHub's headers.
+func (e *Evidence) rateField(v reflect.Value) {
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	remaining, reset := v.FieldByName("Remaining"), v.FieldByName("Reset")
+	if !remaining.CanInt() || remaining.Int() != 0 || !reset.IsValid() {
+		return
+	}
+	if reset.Kind() == reflect.Struct && reset.FieldByName("Time").IsValid() {
+		reset = reset.FieldByName("Time")
+	}
+	if at, ok := reset.Interface().(time.Time); ok && at.After(e.Now) {
+		e.State(Buckets, at.Sub(e.Now), "Rate.Reset")
+	}
+}
+
+// detailsField reads a value that is JSON in all but form.
+func (e *Evidence) detailsField(v reflect.Value) {
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Map, reflect.Slice, reflect.Struct:
+	default:
+		return
+	}
+	text, err := json.Marshal(v.Interface())
+	if err != nil {
+		return
+	}
+	if parsed, ok := loosejson.Parse(bound(string(text))); ok {
+		e.value(parsed, 1, true)
+	}
+}

@@ -1,0 +1,147 @@
+package evidence
+
+import (
+	"strings"
+
+	"github.com/holdoff-go/holdoff/retry/internal/loosejson"
+)
+
+// Text notes a body or a text: the envelopes in it, and the words around them.
+// isError says that it is known to be that of an error; otherwise only what
+// marks itself as an error counts, and the words do not.
+func (e *Evidence) Text(text string, isError bool) { e.text(text, 0, isError, false) }
+
+// Prose notes free text, such as an error's own: what it says counts, but an
+// object in it must mark itself as an error.
+func (e *Evidence) Prose(text string) {
+	text = bound(text)
+	text = e.structure(text, 0, false)
+	e.note(&e.free, text)
+	lower := strings.ToLower(e.Free())
+	if status := statusIn(lower); status != 0 && e.Inner == 0 {
+		e.inner(status)
+	}
+	if _, name, found := strings.Cut(lower, "code = "); found && e.GRPC == 0 {
+		e.GRPC = grpcCodeNamed(name)
+	}
+}
+
+// text looks into text for structure. What is left of it counts as a message of
+// an envelope, or as free text beside one, if it is an error's.
+func (e *Evidence) text(text string, depth int, isError, isMessage bool) {
+	if depth > maxDepth || text == "" {
+		return
+	}
+	rest := e.structure(bound(text), depth, isError)
+	switch {
+	case !isError || rest == "":
+	case isMessage:
+		e.note(&e.said, rest)
+	default:
+		e.note(&e.free, rest)
+	}
+}
+
+// structure notes the streams, objects and markup in text, and returns the rest.
+func (e *Evidence) structure(text string, depth int, isError bool) string {
+	if isStream(text) {
+		return e.stream(text, depth)
+	}
+	if strings.IndexByte(text, '{') >= 0 {
+		text = e.objects(text, depth, isError)
+	}
+	if strings.Contains(text, "map[") {
+		text = e.goMaps(text)
+	}
+	if strings.Contains(text, "</") {
+		text = e.markup(text, isError)
+	}
+	return text
+}
+
+func (e *Evidence) objects(text string, depth int, isError bool) string {
+	found := 0
+	visit := func(v loosejson.Value) {
+		found++
+		e.value(v, depth+1, isError)
+	}
+	rest := loosejson.Find(text, maxItems, visit)
+	if found > 0 {
+		return rest
+	}
+	if trimmed := strings.TrimLeft(text, " \t\r\n"); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') {
+		if v, ok := loosejson.Parse(trimmed); ok { // cut off at its end
+			visit(v)
+			return ""
+		}
+	}
+	if strings.Contains(text, `{\"`) || strings.Contains(text, `{\\\"`) { // printed with its escapes
+		plain := strings.NewReplacer(`\\\"`, `"`, `\\n`, " ", `\"`, `"`, `\n`, " ").Replace(text)
+		return loosejson.Find(plain, maxItems, visit)
+	}
+	return text
+}
+
+func (e *Evidence) value(v loosejson.Value, depth int, isError bool) {
+	switch v.Kind() {
+	case loosejson.Object:
+		e.object(v, depth, isError)
+	case loosejson.Array:
+		v.Elements(maxItems, func(element loosejson.Value) { e.value(element, depth+1, isError) })
+	case loosejson.String:
+		if isError {
+			e.label(v.Text(), depth)
+		}
+	}
+}
+
+// isStream reports whether text is a stream of server-sent events.
+func isStream(text string) bool {
+	text = strings.TrimLeft(text, " \t\r\n")
+	for _, field := range [...]string{"data:", "event:", "id:", "retry:", ":"} {
+		if strings.HasPrefix(text, field) {
+			return strings.HasPrefix(text, "data:") || strings.Contains(text, "\ndata:")
+		}
+	}
+	return false
+}
+
+// stream notes the events of a stream that are errors. There is nothing else to
+// it than events, so nothing of it is free text.
+func (e *Evidence) stream(text string, depth int) string {
+	event := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if name, ok := strings.CutPrefix(line, "event:"); ok {
+			event = strings.TrimSpace(name)
+		}
+		data, ok := strings.CutPrefix(line, "data:")
+		if !ok {
+			continue
+		}
+		if v, ok := loosejson.Parse(data); ok {
+			e.value(v, depth+1, event == "error")
+		}
+		event = ""
+	}
+	return ""
+}
+
+// bound returns what is read of text: of an object its start, of other texts
+// both ends.
+func bound(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	if trimmed := strings.TrimLeft(text[:64], " \t\r\n"); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') {
+		return text[:maxText]
+	}
+	head, tail := text[:maxText/4], text[len(text)-3*maxText/4:]
+	if end := strings.LastIndexByte(head, '\n'); end > 0 {
+		head = head[:end]
+	}
+	if start := strings.IndexByte(tail, '\n'); start >= 0 {
+		tail = tail[start+1:]
+	}
+	return head + "\n" + tail
+}

@@ -1,0 +1,225 @@
+package retry
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A finding is a class and what decided it.
+type finding struct {
+	class    Class
+	rule     string
+	deaf     bool // waits stated beside it are not to be believed
+	byWindow bool // a long wait makes it a plan's window
+}
+
+// decide weighs the facts. The rules stand in the order of their weight: exact
+// codes of limits before the status, which stands for many things; the status
+// before words; and the words that say "plan" or "balance" before those that say
+// "rate", since errors of the first kind quote the second.
+func (f *facts) decide() finding {
+	for _, rule := range [...]func(*facts) finding{
+		(*facts).tooLarge, (*facts).googleQuota, (*facts).stopCodes, (*facts).planWindow, (*facts).locks, (*facts).otherCodes,
+		(*facts).stopPhrases, (*facts).throttleCodes, (*facts).capacityPhrases, (*facts).byStatus, (*facts).byGRPC,
+	} {
+		if found := rule(f); found.class != Unknown {
+			return found
+		}
+	}
+	return finding{}
+}
+
+func (f *facts) found(class Class, format string, args ...any) finding {
+	rule := fmt.Sprintf(format, args...)
+	if f.status != 0 && !strings.HasPrefix(rule, "status") {
+		rule += fmt.Sprintf(" (status %d)", f.status)
+	}
+	return finding{class: class, rule: rule}
+}
+
+func (f *facts) tooLarge() finding {
+	if limit, requested, over := f.requestedOverLimit(); over {
+		return f.found(Fatal, "requested %d is over the limit of %d", requested, limit)
+	}
+	return finding{}
+}
+
+// googleQuota reads the names of Google's quotas. Its sentence about plan and
+// billing comes with limits per minute too, and RetryInfo with limits per day.
+func (f *facts) googleQuota() finding {
+	if f.limitZero() {
+		found := f.found(QuotaExhausted, "limit 0")
+		found.deaf = true
+		return found
+	}
+	long, short := f.quotaWindow()
+	switch {
+	case long != "":
+		found := f.found(QuotaExhausted, "quota %s", long)
+		found.deaf = true
+		return found
+	case short != "" && f.codes[stopCode] == "":
+		return f.found(RateLimited, "quota %s", short)
+	}
+	return finding{}
+}
+
+func (f *facts) stopCodes() finding {
+	soft, stop := f.codes[softStopCode], f.codes[stopCode]
+	switch {
+	case f.hasCode("openrouter_in_flight_budget") && f.Header.HasRetryAfter():
+		return f.found(RateLimited, "limit_source openrouter_in_flight_budget with Retry-After")
+	case stop != "" && !f.isLabel(stop):
+		found := f.found(QuotaExhausted, "code %s", stop)
+		found.deaf = strings.Contains(strings.ToLower(stop), "g1_credits") // its RetryInfo is not for it
+		return found
+	case f.Links().TokenLimit:
+		return f.found(RateLimited, "link to DashScope's limit of tokens per minute")
+	case f.hasCode("INSUFFICIENT QUOTA"):
+		return f.found(RateLimited, "label INSUFFICIENT QUOTA")
+	case soft != "":
+		return f.found(QuotaExhausted, "code %s", soft)
+	}
+	return finding{}
+}
+
+// isLabel reports whether a stop code only names a limit that was met, beside
+// words that say it is one of rate: AWS's LimitExceeded can be either.
+func (f *facts) isLabel(code string) bool {
+	plain := string(plainCode(make([]byte, 0, 80), code))
+	return strings.HasPrefix(plain, "limitexceeded") && f.words[throttlePhrase] != ""
+}
+
+func (f *facts) hasCode(code string) bool {
+	for _, c := range f.Codes {
+		if c == code {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *facts) planWindow() finding {
+	switch {
+	case f.Rejected:
+		return f.found(QuotaExhausted, "the plan's window is rejected")
+	case f.Header.PlanRejected() && (f.status == 429 || f.status == 0):
+		return f.found(QuotaExhausted, "anthropic-ratelimit-unified-status rejected")
+	}
+	return finding{}
+}
+
+// locks are conflicts that pass, though they may come as a 429.
+func (f *facts) locks() finding {
+	if code := f.codes[lockCode]; code != "" {
+		return f.found(Transient, "code %s", code)
+	}
+	if p := f.words[lockPhrase]; p != "" {
+		return f.found(Transient, "words %q", p)
+	}
+	return finding{}
+}
+
+func (f *facts) otherCodes() finding {
+	capacity, fatal, auth := f.codes[capacityCode], f.codes[fatalCode], f.codes[authCode]
+	stopped := f.stopPhrase() != ""
+	switch {
+	case capacity != "" && f.codes[throttleCode] == "" && !stopped:
+		return f.found(Overloaded, "code %s", capacity)
+	case fatal != "" && !stopped:
+		return f.found(Fatal, "code %s", fatal)
+	case auth != "" && !stopped && f.codes[throttleCode] == "" && f.status != 429:
+		return f.found(Auth, "code %s", auth)
+	}
+	return finding{}
+}
+
+// stopPhrase returns the words that say a plan or a balance is used up.
+func (f *facts) stopPhrase() string {
+	if f.status == 404 || f.status == 413 {
+		return "" // pages about limits, and requests that are too large
+	}
+	if p := f.words[stopPhrase]; p != "" && !(strings.HasSuffix(strings.TrimSuffix(p, "s"), "quota") && (f.google() || f.dotted())) {
+		return p
+	}
+	if p := f.words[billingPhrase]; p != "" && !f.google() {
+		return p
+	}
+	if p := f.words[periodPhrase]; p != "" && !f.sliding() {
+		return p
+	}
+	return ""
+}
+
+// sliding reports whether a limit per day is OpenAI's or Groq's, which slides, and
+// passes within minutes.
+func (f *facts) sliding() bool {
+	return strings.Contains(f.text, "(TPD)") || strings.Contains(f.text, "(RPD)") || strings.Contains(f.text, ", Used ")
+}
+
+// dotted reports whether the throttle code is one of DashScope's.
+func (f *facts) dotted() bool { return strings.HasPrefix(f.codes[throttleCode], "Throttling.") }
+
+func (f *facts) stopPhrases() finding {
+	if p := f.stopPhrase(); p != "" {
+		return f.found(QuotaExhausted, "words %q", p)
+	}
+	if p := f.words[windowPhrase]; p != "" && f.status != 404 && f.status != 413 {
+		found := f.found(RateLimited, "words %q", p)
+		found.byWindow = true
+		return found
+	}
+	return finding{}
+}
+
+func (f *facts) throttleCodes() finding {
+	if code := f.codes[throttleCode]; code != "" && f.status != 413 {
+		return f.found(RateLimited, "code %s", code)
+	}
+	if code := f.codes[exhaustedCode]; code != "" && f.status != 413 && f.words[fatalPhrase] == "" && f.words[capacityPhrase] == "" {
+		return f.found(RateLimited, "code %s", code)
+	}
+	return finding{}
+}
+
+// capacityPhrases are no evidence on an answer about the request itself.
+func (f *facts) capacityPhrases() finding {
+	switch f.status {
+	case 0, 400, 401, 404, 413, 422:
+		return finding{}
+	}
+	if p := f.words[capacityPhrase]; p != "" {
+		if f.status >= 500 && f.status != 503 && f.status != 529 && !f.Envelope {
+			return finding{} // the heading of a page
+		}
+		return f.found(Overloaded, "words %q", p)
+	}
+	return finding{}
+}
+
+// byWords is for errors of which nothing but words is known.
+func (f *facts) byWords() finding {
+	for _, w := range [...]struct {
+		kind  phraseKind
+		class Class
+	}{
+		{canceledPhrase, Canceled}, {fatalPhrase, Fatal}, {throttlePhrase, RateLimited}, {capacityPhrase, Overloaded}, {authPhrase, Auth}, {transientPhrase, Transient},
+	} {
+		if p := f.words[w.kind]; p != "" {
+			found := f.found(w.class, "words %q", p)
+			found.byWindow = w.class == RateLimited
+			return found
+		}
+	}
+	for _, c := range [...]struct {
+		kind  codeKind
+		class Class
+	}{
+		{canceledCode, Canceled}, {authCode, Auth}, {missingCode, Overloaded}, {transientCode, Transient}, {badCode, Fatal},
+	} {
+		if code := f.codes[c.kind]; code != "" {
+			return f.found(c.class, "code %s", code)
+		}
+	}
+	return finding{}
+}

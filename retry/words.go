@@ -1,0 +1,173 @@
+package retry
+
+import "strings"
+
+// phrases are what was found in a text: for each kind the phrase, or "".
+type phrases [phraseKinds]string
+
+// A phrase is an entry of phraseList, taken apart.
+type phrase struct {
+	kind   phraseKind
+	text   string   // as listed
+	parts  []string // between the stars
+	whole  bool     // must end with a word
+	needed bool     // counts near a verb only
+}
+
+// phraseIndex holds the phrases by their first word.
+var phraseIndex = func() map[string][]phrase {
+	index := make(map[string][]phrase)
+	for _, group := range phraseList {
+		for _, text := range group.phrases {
+			p := phrase{kind: group.kind, text: strings.TrimRight(text, "!|")}
+			p.whole = strings.HasSuffix(text, "|")
+			p.needed = strings.HasSuffix(text, "!")
+			p.parts = strings.Split(p.text, "*")
+			first := wordAt(p.text, 0)
+			index[first] = append(index[first], p)
+		}
+	}
+	return index
+}()
+
+// maxGap is how far apart the parts of a phrase, and a verb from it, may be.
+const maxGap = 48
+
+// findPhrases looks for every phrase in a cleaned text.
+func findPhrases(text string) (found phrases) {
+	spaced := spaceOut(text)
+	for at := 0; at < len(spaced); {
+		word := wordAt(spaced, at)
+		if word == "" {
+			at++
+			continue
+		}
+		next := at + len(word)
+		for _, p := range phraseIndex[word] {
+			if !p.match(spaced, at) {
+				continue
+			}
+			if found[p.kind] == "" {
+				found[p.kind] = p.text
+			}
+			next = at + len(p.parts[0]) // its words are spoken for
+			break
+		}
+		at = next
+	}
+	for i := range len(text) {
+		if text[i] >= 0xe4 { // Chinese characters start here in UTF-8
+			found.chinese(text)
+			break
+		}
+	}
+	return found
+}
+
+func (f *phrases) chinese(text string) {
+	for _, group := range chinesePhrases {
+		for _, p := range group.phrases {
+			if f[group.kind] == "" && strings.Contains(text, p) {
+				f[group.kind] = p
+			}
+		}
+	}
+}
+
+// match reports whether the phrase starts at at.
+func (p *phrase) match(text string, at int) bool {
+	if !strings.HasPrefix(text[at:], p.parts[0]) {
+		return false
+	}
+	end := at + len(p.parts[0])
+	for _, part := range p.parts[1:] {
+		gap := sentence(text[end:min(len(text), end+maxGap+len(part))])
+		i := strings.Index(gap, part)
+		if i < 0 {
+			return false
+		}
+		end += i + len(part)
+	}
+	if p.whole && end < len(text) && isLetter(text[end]) {
+		return false
+	}
+	return !p.needed || nearVerb(text, at, end, p.kind)
+}
+
+var (
+	// verbs say that a limit has been met.
+	verbs = [...]string{"reach", "exceed", "exhaust", "hit ", "hit.", "used up", "used all", "surpass", "out of ", "over the ", "over your "}
+	// soon says that it has not.
+	soon = [...]string{"%", "almost", "nearly", "close to", "approach", "about to", "soon"}
+	// short says that the limit is one that passes by waiting a little.
+	short = [...]string{"per minute", "per second", "per hour", "perminute", "/ minute", "/minute", "minutes period", "seconds period", "(tpm)", "(rpm)"}
+)
+
+// nearVerb reports whether a verb stands near text[start:end] in its sentence,
+// and nothing that weakens it.
+func nearVerb(text string, start, end int, kind phraseKind) bool {
+	before := text[max(0, start-maxGap):start]
+	if i := strings.LastIndexByte(before, '\n'); i >= 0 {
+		before = before[i+1:]
+	}
+	if i := strings.LastIndex(before, ". "); i >= 0 {
+		before = before[i+2:]
+	}
+	after := sentence(text[end:min(len(text), end+2*maxGap)])
+	if containsAny(before, soon[:]) || containsAny(after, soon[:]) || kind == stopPhrase && (containsAny(before, short[:]) || containsAny(after, short[:])) {
+		return false
+	}
+	return containsAny(before, verbs[:]) || containsAny(after[:min(len(after), maxGap)], verbs[:])
+}
+
+func containsAny(text string, parts []string) bool {
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// sentence returns text up to the end of its first sentence.
+func sentence(text string) string {
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	if i := strings.Index(text, ". "); i >= 0 {
+		text = text[:i+1]
+	}
+	return text
+}
+
+// spaceOut returns text in lower case, with spaces for "-" and "_" and between
+// the words of CamelCase. Ticks and quotation marks are dropped.
+func spaceOut(text string) string {
+	b := make([]byte, 0, len(text)+16)
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '-' || c == '_':
+			b = append(b, ' ')
+		case c == '`' || c == '"':
+		case c >= 'A' && c <= 'Z':
+			if i > 0 && text[i-1] >= 'a' && text[i-1] <= 'z' {
+				b = append(b, ' ')
+			}
+			b = append(b, c+'a'-'A')
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// wordAt returns the word that starts at at: letters, digits, and "/" inside.
+func wordAt(text string, at int) string {
+	end := at
+	for end < len(text) && (isLetter(text[end]) || text[end] >= '0' && text[end] <= '9' || text[end] == '/' && end > at) {
+		end++
+	}
+	return text[at:end]
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' }
