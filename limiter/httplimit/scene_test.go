@@ -82,12 +82,13 @@ func response(status int, h http.Header, body io.ReadCloser) *http.Response {
 
 // heard is a classifier that writes down what the standard one says.
 type heard struct {
+	clock    retry.Clock
 	mu       sync.Mutex
 	verdicts []retry.Verdict
 }
 
 func (h *heard) Classify(ctx context.Context, err error) retry.Verdict {
-	v := retry.Ask(ctx, nil, err)
+	v := retry.Ask(ctx, retry.Standard(h.clock), err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if v.Class != retry.Unknown {
