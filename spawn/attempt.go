@@ -149,11 +149,15 @@ func (a *Attempt) Progress() { a.succeeded(true) }
 func (a *Attempt) succeeded(progress bool) {
 	a.mu.Lock()
 	a.answered, a.accepted = true, true
+	first := progress && !a.progressed
 	a.progressed = a.progressed || progress
 	a.reported = nil
 	known := a.calls.reported
 	to, credential := a.origin(), a.credential
 	a.mu.Unlock()
+	if first {
+		a.run.startAnew()
+	}
 	if !known {
 		to.ReportSuccess()
 		a.run.spawner.accepted(credential)

@@ -78,47 +78,47 @@ func (r *run) refused(v retry.Verdict, probe bool) decision {
 	if r.since == none {
 		r.since = r.line.Now()
 	}
-	patient := probe && r.ladder.taken > 0 && r.line.Now()-r.since < r.worker.Patience
-	step, last, ok := r.ladder.next()
-	if spared := r.spawner.refused(r, probe, r.ladder.taken); !ok && !spared && !patient {
+	step, ok := r.climb()
+	if !ok && !r.outlasts(probe) {
 		return ends(Dead)
 	}
 	// The limiter knows the stated time, and when it is this worker's turn.
-	return r.again(max(step, v.RetryAfter), step, last)
+	return r.again(step, max(step, v.RetryAfter))
 }
 
 // failed decides on a failure that opens no pause.
 func (r *run) failed(v retry.Verdict) decision {
-	step, last, ok := r.ladder.next()
+	step, ok := r.climb()
 	if !ok {
 		return ends(Dead)
 	}
 	wait := max(step, v.RetryAfter)
-	d := r.again(wait, wait, last)
+	d := r.again(wait, wait)
 	if d.end == Queued && !r.spawner.budget.take() {
 		return ends(Dead, ErrRetryBudget)
 	}
 	return d
 }
 
-// again decides on another attempt that comes to the gate after wait and cannot
-// pass it before total. In a storm, a last retry leaves the probing to others,
-// where there are any: it queues as new work.
-func (r *run) again(total, wait time.Duration, last bool) decision {
+// climb takes the ladder's next step. Without one it returns the last again.
+func (r *run) climb() (wait time.Duration, ok bool) {
+	wait, ok = r.ladder.next()
+	r.spawner.mu.Lock()
+	r.atLast = r.ladder.last()
+	r.spawner.mu.Unlock()
+	return wait, ok
+}
+
+// again decides on another attempt, which comes to the gate after wait and does
+// not pass it before total.
+func (r *run) again(wait, total time.Duration) decision {
 	switch err := r.tooLong(total); {
 	case err == retry.ErrElapsed:
 		return ends(Dead, err)
 	case err != nil:
 		return ends(Canceled, err)
 	}
-	d := decision{wait: wait, priority: limiter.Resumed}
-	switch {
-	case last && r.spawner.limiter.Status().Storm && (r.worker.Patience > 0 || r.spawner.others(r) > 0):
-		d.priority = limiter.Normal
-	case r.worker.Priority == limiter.Emergency:
-		d.priority = limiter.Emergency
-	}
-	return d
+	return decision{wait: wait, priority: r.returnsAs()}
 }
 
 // exhausted parks the credential. The run goes on only if the reset is known and
@@ -132,10 +132,10 @@ func (r *run) exhausted(v retry.Verdict) decision {
 	if d := r.parked(); d.end == Parked {
 		return d
 	}
-	if _, _, ok := r.ladder.next(); !ok { // a quota that stays used up is not asked for ever
+	if _, ok := r.climb(); !ok { // a quota that stays used up is not asked for ever
 		return r.park(until)
 	}
-	return r.again(0, 0, false)
+	return r.again(0, 0)
 }
 
 // parked says what the credential means for the run: the end, a wait, or nothing.

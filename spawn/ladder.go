@@ -8,8 +8,8 @@ import (
 	"github.com/holdoff-go/holdoff/retry"
 )
 
-// A ladder is the policy's for one run, with a look at the step after the next:
-// whether a retry is the last one decides how it queues.
+// A ladder is the policy's for one run, with a look ahead: whether a retry is the
+// last one decides how it queues.
 type ladder struct {
 	steps backoff.BackOff
 	wait  time.Duration // the step handed out last
@@ -23,16 +23,19 @@ func newLadder(p retry.Policy) *ladder {
 	return l
 }
 
-// next takes the next step. Last says that none follows it. When none is left,
-// ok is false and wait the one before.
-func (l *ladder) next() (wait time.Duration, last, ok bool) {
-	if l.ahead == backoff.Stop {
-		return l.wait, true, false
+// next takes the next step. When there is none, it returns the last again, and
+// false.
+func (l *ladder) next() (wait time.Duration, ok bool) {
+	if l.last() {
+		return l.wait, false
 	}
 	l.taken++
 	l.wait, l.ahead = l.ahead, l.steps.NextBackOff()
-	return l.wait, l.ahead == backoff.Stop, true
+	return l.wait, true
 }
+
+// last reports whether no step follows the present one.
+func (l *ladder) last() bool { return l.ahead == backoff.Stop }
 
 // reset starts the ladder anew.
 func (l *ladder) reset() {

@@ -10,7 +10,7 @@ import (
 )
 
 // A run is one worker on its way. Its loop alone touches its fields, but for
-// entry.
+// those that are said to be guarded.
 type run struct {
 	spawner *Spawner
 	worker  Worker
@@ -28,7 +28,9 @@ type run struct {
 	result   Result
 	verdict  retry.Verdict // of the last failure
 
-	entry entry // guarded by spawner.mu
+	// Guarded by spawner.mu.
+	entry  entry
+	atLast bool // no retry follows the present or next attempt
 }
 
 // loop runs the worker to its end.
@@ -57,7 +59,7 @@ func (r *run) try(d decision) (next decision) {
 	// test's FailNow does, and must not take the slot along.
 	defer func() { r.exit(p, next.end == Queued) }()
 	a := newAttempt(r, r.result.Total+1, p, call)
-	r.stormy = r.spawner.inStorm()
+	r.stormy = r.spawner.limiter.Status().Storm
 	if r.advance(Running, time.Time{}) {
 		next = r.judge(a, r.attempt(a))
 	}

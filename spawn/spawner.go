@@ -37,7 +37,6 @@ type Spawner struct {
 	mu       sync.Mutex
 	arrivals uint64
 	live     map[string]*run
-	storm    storm
 	ended    []entry       // the last keptEnded
 	draining bool          // admission has ended
 	idle     chan struct{} // closed when nobody lives; nil unless somebody asked

@@ -1,57 +1,72 @@
 package spawn
 
-// A storm is what the fleet has paid for the limiter's present one, which lasts
-// from the refusal that opens a pause until a success, Resume or 10 min of quiet.
+import "github.com/holdoff-go/holdoff/limiter"
+
+// A storm lasts from the refusal that opens the limiter's pause until a success,
+// Resume or 10 min of quiet. Who dies of it?
 //
 // Every refused attempt counts against its worker. But while a storm lasts only
-// the probe makes attempts, and which worker that is, is chance: one whose
-// siblings are in long calls probes alone. So nobody dies of a storm that has
-// cost the fleet no more probes than its workers have retries before their last:
-// with the default policy two each, and eight for a fleet of four, which the
-// limiter spreads over more than 330 s. A worker alone has its own and no more.
-type storm struct {
-	workers int // the most that were alive at a refusal
-	probes  int // attempts that began in it and were refused
-}
+// the probe makes attempts, and whose turn that is, is chance: a worker whose
+// siblings are all in long calls probes alone. So no last retry is spent on a
+// storm while another worker has one to spare. Whoever is at the last queues as
+// new work, behind those who can still probe; and if it is its turn all the same,
+// a refusal costs it nothing. It counts again when nobody has a retry to spare,
+// and for an attempt that began when the storm was over: what is refused while
+// others are served is refused for itself.
 
-// inStorm reports, as an attempt begins, whether there is a storm.
-func (s *Spawner) inStorm() bool {
-	if s.limiter.Status().Storm {
-		return true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.storm = storm{} // the next one is another
-	return false
-}
-
-// refused books a refusal, and reports whether the storm spares r, whose retries,
-// of which there were so many, are used up. Only an attempt made in the storm is
-// its probe.
-func (s *Spawner) refused(r *run, probe bool, retries int) (spared bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.storm.workers = max(s.storm.workers, 1+s.othersLocked(r))
-	if !probe {
+// outlasts reports whether r, which has used its retries up and was refused once
+// more, goes on. probe says that the attempt began in a storm.
+func (r *run) outlasts(probe bool) bool {
+	if !probe || r.ladder.taken == 0 { // a policy without retries stays one
 		return false
 	}
-	s.storm.probes++
-	return s.storm.probes <= (retries-1)*s.storm.workers
+	_, spare := r.spawner.others(r)
+	return spare > 0 || r.line.Now()-r.since < r.worker.Patience
 }
 
-// others returns how many workers are alive besides r and those that wait for it.
-func (s *Spawner) others(r *run) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.othersLocked(r)
-}
-
-func (s *Spawner) othersLocked(r *run) int {
-	n := len(s.live) - 1
-	for a := r.parent; a != nil; a = a.run.parent {
-		if a.run.spawner == s && s.live[a.run.worker.ID] == a.run {
-			n--
+// returnsAs is the priority of r's next attempt.
+func (r *run) returnsAs() limiter.Priority {
+	if r.ladder.last() && r.spawner.limiter.Status().Storm {
+		if alive, _ := r.spawner.others(r); alive > 0 || r.worker.Patience > 0 {
+			return limiter.Normal
 		}
 	}
-	return n
+	if r.worker.Priority == limiter.Emergency {
+		return limiter.Emergency
+	}
+	return limiter.Resumed
+}
+
+// others returns how many workers are alive besides r and those that wait for
+// it, and how many of them have a retry to spare.
+func (s *Spawner) others(r *run) (alive, spare int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, other := range s.live {
+		if other == r || r.inside(other) {
+			continue
+		}
+		alive++
+		if !other.atLast {
+			spare++
+		}
+	}
+	return alive, spare
+}
+
+// startAnew notes that r has all of its retries again.
+func (r *run) startAnew() {
+	r.spawner.mu.Lock()
+	r.atLast = false
+	r.spawner.mu.Unlock()
+}
+
+// inside reports whether r runs inside of other.
+func (r *run) inside(other *run) bool {
+	for a := r.parent; a != nil; a = a.run.parent {
+		if a.run == other {
+			return true
+		}
+	}
+	return false
 }
