@@ -40,22 +40,24 @@ type episode struct {
 	Ready bool      `json:"ready,omitempty"`
 }
 
-// left is how much of the allowance there is, and when there is more once it is
-// used up (zero: that time does not tell).
-func (e *episode) left(a Allowance, now time.Time) (int, time.Time) {
+// left is how much of the allowance there is, and when there is one more if that
+// is used up now (zero: time does not tell).
+func (e *episode) left(a Allowance, now time.Time) (n int, next time.Time) {
 	if a.Burst < 0 {
 		return unlimited, time.Time{}
 	}
-	if n := a.Burst - e.Launches; n > 0 {
-		return n, time.Time{}
+	refills := a.Refill > 0 && !e.Ready
+	n = max(0, a.Burst-e.Launches)
+	if n == 0 && refills {
+		if next = e.Spent.Add(a.Refill); next.After(now) {
+			return 0, next
+		}
+		n = 1
 	}
-	if e.Ready || a.Refill < 0 {
-		return 0, time.Time{}
+	if refills {
+		next = now.Add(a.Refill)
 	}
-	if next := e.Spent.Add(a.Refill); next.After(now) {
-		return 0, next
-	}
-	return 1, time.Time{}
+	return n, next
 }
 
 // judge lets the rules look at the sample that has just come in, and opens or

@@ -65,7 +65,8 @@ func New(cfg Config) (*Guard, error) {
 	return &Guard{cfg: cfg, loops: map[*Loop]struct{}{}}, nil
 }
 
-// update runs fn in a transaction, with the guard's state up to date.
+// update runs fn in a transaction, with the guard's state up to date. An
+// errRollback of fn leaves nothing behind and is no error.
 func (g *Guard) update(ctx context.Context, fn func(*book) error) error {
 	rose := ""
 	err := g.transact(ctx, func(b *book) error {
@@ -78,6 +79,9 @@ func (g *Guard) update(ctx context.Context, fn func(*book) error) error {
 		}
 		return b.close()
 	})
+	if errors.Is(err, errRollback) {
+		return nil
+	}
 	if err == nil && rose != "" {
 		g.cfg.Logger.WarnContext(ctx, "emergency established", slog.String("episode", rose))
 		g.alarm()
@@ -87,16 +91,12 @@ func (g *Guard) update(ctx context.Context, fn func(*book) error) error {
 
 // look runs fn in a transaction that leaves nothing behind.
 func (g *Guard) look(ctx context.Context, fn func(*book) error) error {
-	err := g.transact(ctx, func(b *book) error {
+	return g.update(ctx, func(b *book) error {
 		if err := fn(b); err != nil {
 			return err
 		}
 		return errRollback
 	})
-	if errors.Is(err, errRollback) {
-		return nil
-	}
-	return err
 }
 
 func (g *Guard) transact(ctx context.Context, fn func(*book) error) error {

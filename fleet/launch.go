@@ -162,9 +162,12 @@ func (g *Guard) Explain(ctx context.Context, r Request) (Decision, error) {
 	var d Decision
 	err := g.look(ctx, func(b *book) error {
 		known, err := g.known(b, r, false)
-		if err != nil || known != nil {
-			d = deref(known)
+		if err != nil {
 			return err
+		}
+		if known != nil {
+			d = *known
+			return nil
 		}
 		e, err := g.evaluate(b, r)
 		if err != nil {
@@ -176,21 +179,17 @@ func (g *Guard) Explain(ctx context.Context, r Request) (Decision, error) {
 	return g.unavailable(d, r, err)
 }
 
-func deref(d *Decision) Decision {
-	if d == nil {
-		return Decision{}
-	}
-	return *d
-}
-
 func (g *Guard) reserve(ctx context.Context, r Request, to State, replay bool) (Decision, error) {
 	var d Decision
 	repeated := false
 	err := g.update(ctx, func(b *book) error {
 		known, err := g.known(b, r, replay)
-		if repeated = known != nil; err != nil || repeated {
-			d = deref(known)
+		if repeated = known != nil; err != nil {
 			return err
+		}
+		if repeated {
+			d = *known
+			return errRollback // an answer that is known costs no write
 		}
 		e, err := g.evaluate(b, r)
 		if err != nil {

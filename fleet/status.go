@@ -106,7 +106,10 @@ func (g *Guard) status(b *book, log []time.Time) Status {
 	}
 	if e := c.Episode; e != nil {
 		s.Episodes = append(s.Episodes, e.Episode)
-		s.AllowanceLeft, s.AllowanceAt = e.left(g.cfg.Allowance, b.now)
+		left, next := e.left(g.cfg.Allowance, b.now)
+		if s.AllowanceLeft = left; left == 0 {
+			s.AllowanceAt = next
+		}
 	}
 	for _, e := range slices.Backward(c.Past) {
 		s.Episodes = append(s.Episodes, e)
