@@ -64,8 +64,7 @@ type Config struct {
 	// Cut says to what a refusal that opens a pause cuts the budget, given the
 	// budget and the slots in flight, which are at least one. The result is
 	// bounded by Floor and the budget. nil is half of what is in flight. It is
-	// called without a lock held, so for every refusal, also one that then cuts
-	// nothing; if it panics, nil's rule applies.
+	// called without a lock held; if it panics, nil's rule applies.
 	Cut func(budget, inFlight int) int
 	// Grow is how many rounds of successes, of as many calls as the budget is,
 	// give back one slot. 0 is 1; negative is never. Only successes that are

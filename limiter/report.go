@@ -22,42 +22,47 @@ func (l *Limiter) ReportOverloaded(retryAfter time.Duration) {
 func (l *Limiter) ReportSuccess() { l.succeed(&origin{}) }
 
 func (l *Limiter) refuse(o *origin, cause Reason, stated time.Duration) {
-	cut := l.proposeCut()
 	l.mu.Lock()
 	t := l.look()
-	if cut == nil {
-		half := l.state.inFlight / 2
-		cut = &half
+	r := refusal{origin: *o, cause: cause, stated: stated}
+	var cut *int
+	if l.cut != nil && l.state.cuts(t, r) {
+		cut = l.askCut()
+		// What happened meanwhile is as if this refusal had come a moment later.
+		t, r.origin = l.look(), *o
 	}
-	before := l.state
-	l.state.refuse(t, refusal{origin: *o, cause: cause, stated: stated, cut: *cut})
-	if l.state != before {
-		// A caller that has not heard of its leave must not start on it now, unless
-		// it would still get it.
+	if l.state.isNews(r) {
+		// Callers that have not heard of their leave are not in flight yet, and must
+		// not start on it now, unless they would still get it.
 		l.takeBack()
+		if r.cut = l.state.inFlight / 2; cut != nil {
+			r.cut = *cut
+		}
+		before := l.state
+		l.state.refuse(t, r)
+		l.compare(&before, "")
 	}
-	l.compare(&before, "")
 	l.handOut(t)
 	l.unlock()
 }
 
-// proposeCut asks Config.Cut, which is not called under the lock: what happens
-// between is as if this refusal had come a moment later. nil is the default.
-func (l *Limiter) proposeCut() (n *int) {
-	if l.cut == nil {
-		return nil
-	}
-	l.mu.Lock()
-	l.advance()
+// askCut gives up the lock while it asks Config.Cut. nil: it has no say.
+func (l *Limiter) askCut() (n *int) {
 	budget, inFlight := l.state.budget, l.state.inFlight
-	l.unlock()
+	for w := l.granted.head; w != nil; w = w.next {
+		if w.priority != call {
+			inFlight-- // it has not heard of its leave
+		}
+	}
 	if inFlight == 0 {
 		return nil
 	}
+	l.unlock()
 	l.notify.guard("Config.Cut", func() {
 		cut := l.cut(budget, inFlight)
 		n = &cut
 	})
+	l.mu.Lock() // not deferred: a Cut may end this goroutine by runtime.Goexit
 	return n
 }
 

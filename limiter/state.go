@@ -112,8 +112,8 @@ func (s *state) pass(t instant) {
 	}
 	if r := s.rules.recover; r > 0 && s.budget < s.ceiling {
 		// Every step that was missed is made up, so that an idle hour is not lost.
-		if steps := (t - s.quietFrom) / r; steps > 0 {
-			s.budget += int(min(int64(steps), int64(s.ceiling-s.budget)))
+		if steps := min((t-s.quietFrom)/r, time.Duration(s.ceiling-s.budget)); steps > 0 {
+			s.budget += int(steps)
 			s.quietFrom += steps * r
 		}
 	}
@@ -234,51 +234,80 @@ type refusal struct {
 	origin
 	cause  Reason
 	stated time.Duration // zero, negative: nothing was stated
-	cut    int           // what the budget is cut to if this cuts
+	cut    int           // what the budget is cut to, if this cuts
+}
+
+// stale reports whether o began before the gate last shut or opened.
+func (s *state) stale(o origin) bool { return o.known && !s.fresh(o) }
+
+// probes reports whether o is the storm's present probe, or one of them.
+func (s *state) probes(o origin) bool { return s.storm && s.counts(o) }
+
+// pauses reports whether r is about a pause: without a stated or an assumed time
+// there is nothing to wait for.
+func (s *state) pauses(r refusal) bool { return r.stated > 0 || s.rules.pause > 0 }
+
+// isNews reports whether r changes anything.
+func (s *state) isNews(r refusal) bool {
+	switch {
+	case r.known && r.generation < s.resumed:
+		return false // an operator has looked at the gate since this call began
+	case s.stale(r.origin):
+		// Of the burst that shut the gate, or older. But a stated time is a fact
+		// whenever it comes.
+		return r.stated > 0
+	default:
+		return true
+	}
+}
+
+// cuts reports whether r cuts the budget. The refusal that opens a pause does.
+// The burst before a probe has been paid for, and so has that of a stale refusal.
+// What is of unknown origin cannot be told from others of its burst. And with
+// nothing in flight the refusal came from outside the fleet, and a smaller fleet
+// would not have avoided it.
+func (s *state) cuts(t instant, r refusal) bool {
+	switch {
+	case !s.isNews(r), s.inFlight == 0, s.probes(r.origin), s.stale(r.origin):
+		return false
+	case r.known:
+		return !s.open || !s.pauses(r)
+	default:
+		return t-s.lastCut >= cutEvery
+	}
 }
 
 // refuse takes a refusal in.
 func (s *state) refuse(t instant, r refusal) {
-	if r.known && r.generation < s.resumed {
-		return // an operator has looked at the gate since this call began
-	}
-	stated := min(max(r.stated, 0), s.rules.maxPause)
-	stale := r.known && !s.fresh(r.origin)
-	if stale && stated == 0 {
-		// Of the burst that shut the gate, or older: no news. But a stated time is
-		// a fact whenever it comes.
+	if !s.isNews(r) {
 		return
 	}
+	cuts := s.cuts(t, r)
 	s.quietFrom = t
-	probe := s.storm && s.counts(r.origin)
-	first := !s.open // of its burst
-	if stated > 0 || s.rules.pause > 0 {
-		s.pause(t, r.cause, stated, probe, stale)
+	if s.pauses(r) {
+		s.pause(t, r)
 	} else {
-		// Nothing to wait for: only the budget learns. The generation goes up all
-		// the same, so that the others of this burst cut nothing.
-		first = true
+		// Only the budget learns. The generation goes up all the same, so that the
+		// others of this burst cut nothing.
 		s.generation++
 		s.unanswered = 0
 	}
-
-	// The burst before a probe has been paid for, and so has that of a stale
-	// refusal. What is of unknown origin cannot be told from others of its burst.
-	switch {
-	case probe, stale:
-	case r.known && first, !r.known && t-s.lastCut >= cutEvery:
-		s.cut(t, r.cut)
+	if cuts {
+		s.budget = min(s.budget, max(r.cut, s.rules.floor))
+		s.successes = 0
+		s.lastCut = t
 	}
 }
 
 // pause opens the pause, or lengthens it.
-func (s *state) pause(t instant, cause Reason, stated time.Duration, probe, stale bool) {
+func (s *state) pause(t instant, r refusal) {
 	before := s.until()
-	opens := !s.open
+	stated := min(max(r.stated, 0), s.rules.maxPause)
+	opens, probe := !s.open, s.probes(r.origin)
 	if opens && stated == 0 && s.guessed {
 		s.doublings++
 	}
-	if opens || probe || !s.storm && !stale {
+	if opens || probe || !s.storm && !s.stale(r.origin) {
 		if !s.storm {
 			s.forget()
 			s.storm = true
@@ -295,7 +324,7 @@ func (s *state) pause(t instant, cause Reason, stated time.Duration, probe, stal
 	}
 
 	if stated == 0 {
-		s.assumed = max(s.assumed, after(t, s.length(cause)))
+		s.assumed = max(s.assumed, after(t, s.length(r.cause)))
 		s.guessed = true
 	} else {
 		s.stated = max(s.stated, after(t, stated))
@@ -306,7 +335,7 @@ func (s *state) pause(t instant, cause Reason, stated time.Duration, probe, stal
 		}
 	}
 	if s.until() > before {
-		s.cause = cause
+		s.cause = r.cause
 	}
 }
 
@@ -320,18 +349,6 @@ func (s *state) length(cause Reason) time.Duration {
 		length = twice(length)
 	}
 	return min(length, s.rules.maxAssumedPause)
-}
-
-// cut lowers the budget to n, within floor and what it was. With nothing in
-// flight the refusal came from outside the fleet, and a smaller fleet would not
-// have avoided it.
-func (s *state) cut(t instant, n int) {
-	if s.inFlight == 0 {
-		return
-	}
-	s.budget = min(s.budget, max(n, s.rules.floor))
-	s.successes = 0
-	s.lastCut = t
 }
 
 // succeed takes a success in. One that began before the gate shut says nothing

@@ -125,11 +125,16 @@ func (b *watched) scan(p []byte) {
 
 // judge reports what one message says.
 func (b *watched) judge(message []byte) {
-	if suspicious(message) && b.call.failed(&retry.ResponseError{
-		StatusCode: b.resp.StatusCode, Header: b.resp.Header, Body: message,
-	}).Class != retry.Unknown {
-		b.accepted = true // it has been answered, if not so: nothing after an error is a success
-		return
+	if suspicious(message) {
+		// A copy, because a classifier may keep the error, and the message is part of
+		// a buffer that will be used again.
+		v := b.call.failed(&retry.ResponseError{
+			StatusCode: b.resp.StatusCode, Header: b.resp.Header, Body: bytes.Clone(message),
+		})
+		if v.Class != retry.Unknown {
+			b.accepted = true // it has been answered, if not so: nothing after an error is a success
+			return
+		}
 	}
 	b.accept()
 }

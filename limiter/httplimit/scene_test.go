@@ -24,7 +24,7 @@ func newLimiter(t *testing.T, cfg limiter.Config) *limiter.Limiter {
 
 // serve starts a server on loopback, and returns its URL and a base transport
 // that ends with the test.
-func serve(t *testing.T, h http.HandlerFunc) (url string, base *http.Transport) {
+func serve(t testing.TB, h http.HandlerFunc) (url string, base *http.Transport) {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)

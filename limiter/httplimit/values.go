@@ -14,14 +14,15 @@ type values struct {
 
 func (s *values) next(p []byte) (message, rest []byte) {
 	start := 0 // of the object, in p
-	for i, c := range p {
-		switch {
-		case s.lost:
-			return nil, nil
+	for i := 0; i < len(p) && !s.lost; i++ {
+		switch c := p[i]; {
 		case s.escaped:
 			s.escaped = false
 		case s.inString:
-			s.escaped, s.inString = c == '\\', c != '"'
+			for i < len(p)-1 && p[i] != '"' && p[i] != '\\' {
+				i++
+			}
+			s.escaped, s.inString = p[i] == '\\', p[i] != '"'
 		case s.depth == 0:
 			start = i
 			s.open(c)
@@ -30,14 +31,17 @@ func (s *values) next(p []byte) (message, rest []byte) {
 		case c == '{', c == '[':
 			s.depth++
 		case c == '}', c == ']':
-			if s.depth--; s.depth == 0 {
-				s.keep(p[start : i+1])
-				message, s.buf = s.buf, s.buf[:0]
-				if s.lost {
-					return nil, nil
-				}
-				return message, p[i+1:]
+			if s.depth--; s.depth > 0 {
+				continue
 			}
+			if len(s.buf) == 0 && i+1-start <= maxMessage {
+				return p[start : i+1], p[i+1:]
+			}
+			if s.keep(p[start : i+1]); s.lost {
+				return nil, nil
+			}
+			message, s.buf = s.buf, s.buf[:0]
+			return message, p[i+1:]
 		}
 	}
 	if s.depth > 0 {
