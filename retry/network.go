@@ -33,8 +33,8 @@ func (r *reading) goErrors(f *facts, chain []error, hints *evidence.Hints) findi
 	case hints.Canceled:
 		return f.found(Canceled, "CanceledError()")
 	case fetched:
-		if p := f.words[fatalPhrase]; p != "" {
-			return f.found(Fatal, "words %q", p)
+		if found := f.byWords(); found.class != Unknown {
+			return found
 		}
 		return f.found(Transient, "a request failed")
 	}

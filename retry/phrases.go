@@ -32,7 +32,7 @@ var phraseList = []struct {
 }{
 	{noPhrase, []string{
 		"not your usage limit", "overloaded function", "overloaded method", "overloaded operator", "overloaded constructor", "overloaded member",
-		"approaching", "check quota", "throttled function", "throttled callback", "resource temporarily unavailable", "quota project",
+		"approaching", "check quota", "retry quota exceeded", "throttled function", "throttled callback", "resource temporarily unavailable", "quota project",
 	}},
 	{canceledPhrase, []string{"would exceed context deadline"}},
 	{fatalPhrase, []string{
@@ -77,6 +77,7 @@ var phraseList = []struct {
 		"not have permission", "not accessible by", "invalid subscription key", "must have admin rights", "oauth authentication", "requires a quota project",
 	}},
 	{transientPhrase, []string{
+		"failed to get rate limit token", // the AWS SDK's own bucket of retries
 		"connection reset", "connection refused", "connection closed", "connection timed out", "connection error", "connection aborted", "connection was forcibly closed", "broken pipe", "unexpected eof", "i/o timeout", "tls handshake timeout", "request timed out", "request timeout", "read timed out", "timed out waiting", "timed out while", "idle timeout", "gateway timeout", "operation timed out",
 		"deadline exceeded", "stream disconnected", "stream closed", "stream error", "stream terminated", "server had an error", "internal server error", "bad gateway", "network is unreachable", "network error", "no route to host", "temporary failure in name resolution", "server misbehaving", "socket hang up", "fetch failed",
 		"econnreset", "etimedout", "econnrefused", "eai again", "server sent goaway", "remote end closed", "error reading from server", "upstream connect error", "could not be completed at this time", "provider returned error", "server closed idle connection", "overloaded or not",

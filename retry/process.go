@@ -46,7 +46,7 @@ func (e *ProcessError) Unwrap() error { return e.Err }
 // record is a success, whatever is on standard error.
 func (e *ProcessError) collect(to *evidence.Evidence) {
 	to.Exited, to.ExitCode = true, e.ExitCode
-	to.Text(tail(e.Record), true)
+	to.Text(string(e.Record[:min(len(e.Record), maxBody)]), true)
 	if e.ExitCode != 0 {
 		to.Prose(tail(e.Stderr))
 	}
@@ -67,5 +67,10 @@ func collectExit(err error, to *evidence.Evidence) bool {
 	return true
 }
 
-// tail returns the end of what a process wrote: the reason comes last.
-func tail(b []byte) string { return string(b[max(0, len(b)-maxBody):]) }
+// maxStderr is how much of the end of a process's standard error is read. What
+// it said long before it ended, such as a refusal that it got over by itself, is
+// not why it ended.
+const maxStderr = 16 << 10
+
+// tail returns the end of what a process wrote.
+func tail(b []byte) string { return string(b[max(0, len(b)-maxStderr):]) }

@@ -40,6 +40,7 @@ type reading struct {
 	now   time.Time
 	alive bool // the caller's context is known to be alive
 	nodes int  // looked at so far
+	owned bool // an error that says by itself which of its words count was among them
 }
 
 // Bounds on the tree of joined errors.
@@ -61,7 +62,7 @@ func (r *reading) tree(err error, depth int) Verdict {
 			v = merge(v, r.tree(member, depth+1))
 		}
 	}
-	if v.Class == Unknown {
+	if v.Class == Unknown && !r.owned {
 		return r.chain(chain[:1], true)
 	}
 	return v
@@ -87,7 +88,7 @@ func (r *reading) chain(chain []error, hasText bool) Verdict {
 	e := &evidence.Evidence{Now: r.now}
 	var hints evidence.Hints
 	var found finding
-	permanent := false
+	permanent, owned := false, false
 	for _, err := range chain {
 		switch x := err.(type) {
 		case *Error:
@@ -102,12 +103,12 @@ func (r *reading) chain(chain []error, hasText bool) Verdict {
 			if x != nil {
 				e.HTTP(x.StatusCode, x.Header, string(x.Body[:min(len(x.Body), maxBody)]))
 			}
-			hasText = false
+			owned = true
 		case *ProcessError:
 			if x != nil {
 				x.collect(e)
 			}
-			hasText = false
+			owned = true
 		default:
 			if isPermanent(err) {
 				permanent = true
@@ -115,12 +116,11 @@ func (r *reading) chain(chain []error, hasText bool) Verdict {
 			}
 			e.Methods(err, &hints)
 			e.Fields(err)
-			if collectExit(err, e) {
-				hasText = false
-			}
+			owned = collectExit(err, e) || owned
 		}
 	}
-	if hasText && e.Said() == "" && e.Free() == "" {
+	r.owned = r.owned || owned
+	if hasText && !owned && e.Said() == "" && e.Free() == "" {
 		e.Prose(evidence.Message(chain[0]))
 	}
 	f := newFacts(e)

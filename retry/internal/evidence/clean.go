@@ -26,7 +26,7 @@ func (e *Evidence) note(b *strings.Builder, text string) {
 // url stands in a cleaned text for every address.
 const url = "URL"
 
-// clean returns text as one line of words: without addresses, colours and other
+// clean returns text as lines of words: without addresses, colours and other
 // control characters, with plain apostrophes and single spaces.
 func (e *Evidence) clean(text string) string {
 	if isClean(text) {
@@ -35,13 +35,11 @@ func (e *Evidence) clean(text string) string {
 	b := make([]byte, 0, len(text)+len(url))
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
-		case c == 0x1b:
-			i += ansi(text[i:])
 		case c == ':' && strings.HasPrefix(text[i:], "://"):
 			i += e.address(text[i:])
 			b = append(bytes.TrimRight(b, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+"), url...)
 		case c <= ' ' || c == 0x7f:
-			b = space(b)
+			b = space(b, c)
 			i++
 		case c < 0x80:
 			b = append(b, c)
@@ -50,24 +48,35 @@ func (e *Evidence) clean(text string) string {
 			b = append(b, '\'')
 			i += len("’")
 		case strings.HasPrefix(text[i:], "\u00a0"):
-			b = space(b)
+			b = space(b, ' ')
 			i += len("\u00a0")
 		case strings.HasPrefix(text[i:], "\u202f"): // stands before AM and PM
-			b = space(b)
+			b = space(b, ' ')
 			i += len("\u202f")
 		default:
 			b = append(b, c)
 			i++
 		}
 	}
-	return string(bytes.TrimRight(b, " "))
+	return string(bytes.TrimRight(b, " \n"))
 }
 
-func space(b []byte) []byte {
-	if len(b) == 0 || b[len(b)-1] == ' ' {
+// space appends a space to b, or the end of a line, unless it ends so already.
+func space(b []byte, c byte) []byte {
+	if len(b) == 0 {
 		return b
 	}
-	return append(b, ' ')
+	last := &b[len(b)-1]
+	switch {
+	case c == '\n' && *last == ' ':
+		*last = '\n'
+	case *last == ' ' || *last == '\n':
+	case c == '\n':
+		b = append(b, '\n')
+	default:
+		b = append(b, ' ')
+	}
+	return b
 }
 
 func isClean(s string) bool {
@@ -80,6 +89,23 @@ func isClean(s string) bool {
 		}
 	}
 	return true
+}
+
+// plain returns text without colours, which would hide the structure in it.
+func plain(text string) string {
+	if strings.IndexByte(text, 0x1b) < 0 {
+		return text
+	}
+	b := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		if text[i] == 0x1b {
+			i += ansi(text[i:])
+			continue
+		}
+		b = append(b, text[i])
+		i++
+	}
+	return string(b)
 }
 
 // ansi returns the length of the escape sequence at the start of s.

@@ -14,7 +14,7 @@ import (
 // Bounds on what is read of one error.
 const (
 	maxText  = 64 << 10 // bytes of one body or text
-	maxDepth = 5        // JSON inside a string inside JSON …
+	maxDepth = 24       // brackets, through JSON in strings in JSON: some five of these
 	maxSaid  = 16 << 10 // bytes of messages
 	maxItems = 16       // elements of an array of errors, details, violations
 )

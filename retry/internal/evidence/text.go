@@ -14,8 +14,7 @@ func (e *Evidence) Text(text string, isError bool) { e.text(text, 0, isError, fa
 // Prose notes free text, such as an error's own: what it says counts, but an
 // object in it must mark itself as an error.
 func (e *Evidence) Prose(text string) {
-	text = bound(text)
-	text = e.structure(text, 0, false)
+	text = e.structure(plain(ends(text, maxSaid/4, maxSaid*3/4)), 0, false)
 	e.note(&e.free, text)
 	lower := strings.ToLower(e.Free())
 	if status := statusIn(lower); status != 0 && e.Inner == 0 {
@@ -23,6 +22,13 @@ func (e *Evidence) Prose(text string) {
 	}
 	if _, name, found := strings.Cut(lower, "code = "); found && e.GRPC == 0 {
 		e.GRPC = grpcCodeNamed(name)
+	}
+	for _, before := range [...]string{"api error ", "An error occurred ("} { // AWS, in Go and in Python
+		if _, code, found := strings.Cut(text, before); found {
+			if end := strings.IndexAny(code, ":) "); end > 0 && code[end] != ' ' {
+				e.Code(code[:end])
+			}
+		}
 	}
 }
 
@@ -32,7 +38,7 @@ func (e *Evidence) text(text string, depth int, isError, isMessage bool) {
 	if depth > maxDepth || text == "" {
 		return
 	}
-	rest := e.structure(bound(text), depth, isError)
+	rest := e.structure(plain(bound(text)), depth, isError)
 	switch {
 	case !isError || rest == "":
 	case isMessage:
@@ -136,12 +142,20 @@ func bound(text string) string {
 	if trimmed := strings.TrimLeft(text[:64], " \t\r\n"); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') {
 		return text[:maxText]
 	}
-	head, tail := text[:maxText/4], text[len(text)-3*maxText/4:]
-	if end := strings.LastIndexByte(head, '\n'); end > 0 {
-		head = head[:end]
+	return ends(text, maxText/4, maxText*3/4)
+}
+
+// ends returns the first head and the last tail bytes of text, in whole lines.
+func ends(text string, head, tail int) string {
+	if len(text) <= head+tail {
+		return text
 	}
-	if start := strings.IndexByte(tail, '\n'); start >= 0 {
-		tail = tail[start+1:]
+	first, last := text[:head], text[len(text)-tail:]
+	if end := strings.LastIndexByte(first, '\n'); end > 0 {
+		first = first[:end]
 	}
-	return head + "\n" + tail
+	if start := strings.IndexByte(last, '\n'); start >= 0 {
+		last = last[start+1:]
+	}
+	return first + "\n" + last
 }

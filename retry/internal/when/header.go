@@ -73,7 +73,7 @@ var instantLayouts = []string{
 	time.RFC3339Nano,
 	"2006-01-02 15:04:05Z07:00",
 	time.RFC1123Z,
-	"Mon Jan 02 2006 15:04:05 GMT-0700",
+	"Mon Jan 2 2006 15:04:05 GMT-0700",
 }
 
 func instant(value string) (time.Time, bool) {
