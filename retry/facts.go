@@ -15,6 +15,7 @@ type facts struct {
 	codes  [missingCode + 1]string
 	words  phrases
 	text   string // what the phrases were found in
+	spaced string // the same, as spaceOut returns it
 }
 
 // newFacts reads the codes of e. Its words are read when they are needed.
@@ -40,8 +41,11 @@ func (f *facts) addCode(code string) {
 
 // read looks for phrases in text.
 func (f *facts) read(text string) {
-	f.text = text
-	f.words = findPhrases(text)
+	if text == f.text {
+		return
+	}
+	f.text, f.spaced = text, spaceOut(text)
+	f.words = findPhrases(f.text, f.spaced)
 }
 
 // structured reports whether the error is known to be a provider's by more than

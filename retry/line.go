@@ -10,6 +10,9 @@ const maxRule = 240
 
 // oneLine folds s into one line of at most limit bytes.
 func oneLine(s string, limit int) string {
+	if len(s) <= limit && isLine(s) {
+		return s
+	}
 	if len(s) > 4*limit { // far beyond what can be shown: do not fold it all
 		s = s[:4*limit]
 	}
@@ -22,4 +25,14 @@ func oneLine(s string, limit int) string {
 		cut--
 	}
 	return s[:cut] + "…"
+}
+
+// isLine reports whether s needs no folding.
+func isLine(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
 }

@@ -20,34 +20,34 @@ import (
 // error is understood, and is none of the others.
 func (r *reading) goErrors(f *facts, chain []error, hints *evidence.Hints) finding {
 	if f.words[canceledPhrase] != "" {
-		return f.found(Canceled, "a local limiter that cannot wait")
+		return finding{class: Canceled, kind: "a local limiter that cannot wait"}
 	}
 	fetched := false // beneath a *url.Error of net/http
 	for _, err := range chain {
 		found := r.goError(err, &fetched)
-		if found.class != Unknown || found.rule != "" {
+		if found.class != Unknown || found.kind != "" {
 			return found
 		}
 	}
 	switch {
 	case hints.Canceled:
-		return f.found(Canceled, "CanceledError()")
+		return finding{class: Canceled, kind: "CanceledError()"}
 	case fetched:
 		if found := f.byWords(); found.class != Unknown {
 			return found
 		}
-		return f.found(Transient, "a request failed")
+		return finding{class: Transient, kind: "a request failed"}
 	}
 	if f.structured() || f.words[throttlePhrase] != "" {
 		return finding{}
 	}
 	switch {
 	case hints.NonRetryable && f.words[capacityPhrase] == "" && f.words[authPhrase] == "":
-		return f.found(Fatal, "NonRetryable()")
+		return finding{class: Fatal, kind: "NonRetryable()"}
 	case hints.Timeout:
-		return f.found(Transient, "Timeout()")
+		return finding{class: Transient, kind: "Timeout()"}
 	case hints.Temporary, hints.Connection, hints.Retryable && f.words[capacityPhrase] == "" && !f.Waits[evidence.RetryAfter].Found:
-		return f.found(Transient, "the error says it is temporary")
+		return finding{class: Transient, kind: "the error says it is temporary"}
 	}
 	return finding{}
 }
@@ -56,36 +56,36 @@ func (r *reading) goError(err error, fetched *bool) finding {
 	switch {
 	case is(err, context.Canceled):
 		if r.alive {
-			return finding{rule: "context.Canceled, but the caller's context is alive"}
+			return finding{kind: "context.Canceled, but the caller's context is alive"}
 		}
-		return finding{class: Canceled, rule: "context.Canceled"}
+		return finding{class: Canceled, kind: "context.Canceled"}
 	case is(err, context.DeadlineExceeded), is(err, os.ErrDeadlineExceeded):
-		return finding{class: Transient, rule: "a deadline of this attempt"}
+		return finding{class: Transient, kind: "a deadline of this attempt"}
 	case err == io.ErrUnexpectedEOF, err == net.ErrClosed, *fetched && err == io.EOF:
-		return finding{class: Transient, rule: "the connection was cut"}
+		return finding{class: Transient, kind: "the connection was cut"}
 	case err == http.ErrSchemeMismatch:
-		return finding{class: Fatal, rule: "HTTP spoken to HTTPS"}
+		return finding{class: Fatal, kind: "HTTP spoken to HTTPS"}
 	}
 	switch x := err.(type) {
 	case *url.Error:
 		if x.Op == "parse" {
-			return finding{class: Fatal, rule: "the URL is malformed"}
+			return finding{class: Fatal, kind: "the URL is malformed"}
 		}
 		*fetched = true
 	case *net.DNSError:
 		if x.IsNotFound {
-			return finding{class: Fatal, rule: "no such host"}
+			return finding{class: Fatal, kind: "no such host"}
 		}
-		return finding{class: Transient, rule: "name resolution failed"}
+		return finding{class: Transient, kind: "name resolution failed"}
 	case *tls.CertificateVerificationError, x509.UnknownAuthorityError, x509.HostnameError, x509.CertificateInvalidError, x509.SystemRootsError:
-		return finding{class: Fatal, rule: "the peer's certificate is not to be trusted"}
+		return finding{class: Fatal, kind: "the peer's certificate is not to be trusted"}
 	case tls.RecordHeaderError, *net.AddrError, *net.ParseError, net.InvalidAddrError, net.UnknownNetworkError:
-		return finding{class: Fatal, rule: "the address or its protocol is wrong"}
+		return finding{class: Fatal, kind: "the address or its protocol is wrong"}
 	case syscall.Errno:
 		return errno(x)
 	case *net.OpError:
 		if _, several := x.Err.(*net.DNSError); !several && !wrapsErrno(x.Err) && !isAddress(x.Err) {
-			return finding{class: Transient, rule: "network " + x.Op + " failed"}
+			return finding{class: Transient, kind: "network " + x.Op + " failed"}
 		}
 	}
 	return finding{}
@@ -109,9 +109,9 @@ func is(err, target error) (yes bool) {
 func errno(n syscall.Errno) finding {
 	switch n {
 	case syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.ECONNABORTED, syscall.EPIPE, syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.ENETRESET, syscall.EHOSTDOWN:
-		return finding{class: Transient, rule: n.Error()}
+		return finding{class: Transient, kind: n.Error()}
 	case syscall.EDQUOT:
-		return finding{class: Fatal, rule: n.Error()}
+		return finding{class: Fatal, kind: n.Error()}
 	}
 	return finding{}
 }

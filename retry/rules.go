@@ -2,15 +2,17 @@ package retry
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
 // A finding is a class and what decided it.
 type finding struct {
-	class    Class
-	rule     string
-	deaf     bool // waits stated beside it are not to be believed
-	byWindow bool // a long wait makes it a plan's window
+	class Class
+	kind  string // of the evidence, such as "code"
+	what  string // the evidence itself
+	deaf  bool   // waits stated beside it are not to be believed
+	plan  bool   // a long wait makes it a plan's window
 }
 
 // decide weighs the facts. The rules stand in the order of their weight: exact
@@ -29,17 +31,35 @@ func (f *facts) decide() finding {
 	return finding{}
 }
 
-func (f *facts) found(class Class, format string, args ...any) finding {
-	rule := fmt.Sprintf(format, args...)
-	if f.status != 0 && !strings.HasPrefix(rule, "status") {
-		rule += fmt.Sprintf(" (status %d)", f.status)
+// rule returns what decided, in words.
+func (f *facts) rule(found finding) string {
+	rule := found.kind
+	switch {
+	case found.what == "":
+	case found.kind == "words":
+		rule += ` "` + found.what + `"`
+	default:
+		rule += " " + found.what
 	}
-	return finding{class: class, rule: rule}
+	number := ""
+	switch {
+	case f.status != 0:
+		number = "status " + strconv.Itoa(f.status)
+	case f.GRPC != 0:
+		number = "gRPC code " + strconv.Itoa(f.GRPC)
+	}
+	switch {
+	case rule == "":
+		return number
+	case number == "":
+		return rule
+	}
+	return rule + " (" + number + ")"
 }
 
 func (f *facts) tooLarge() finding {
 	if limit, requested, over := f.requestedOverLimit(); over {
-		return f.found(Fatal, "requested %d is over the limit of %d", requested, limit)
+		return finding{class: Fatal, kind: "requested", what: fmt.Sprintf("%d of a limit of %d", requested, limit)}
 	}
 	return finding{}
 }
@@ -48,18 +68,18 @@ func (f *facts) tooLarge() finding {
 // billing comes with limits per minute too, and RetryInfo with limits per day.
 func (f *facts) googleQuota() finding {
 	if f.limitZero() {
-		found := f.found(QuotaExhausted, "limit 0")
+		found := finding{class: QuotaExhausted, kind: "limit 0"}
 		found.deaf = true
 		return found
 	}
 	long, short := f.quotaWindow()
 	switch {
 	case long != "":
-		found := f.found(QuotaExhausted, "quota %s", long)
+		found := finding{class: QuotaExhausted, kind: "quota", what: long}
 		found.deaf = true
 		return found
 	case short != "" && f.codes[stopCode] == "":
-		return f.found(RateLimited, "quota %s", short)
+		return finding{class: RateLimited, kind: "quota", what: short}
 	}
 	return finding{}
 }
@@ -68,17 +88,17 @@ func (f *facts) stopCodes() finding {
 	soft, stop := f.codes[softStopCode], f.codes[stopCode]
 	switch {
 	case f.hasCode("openrouter_in_flight_budget") && f.Header.HasRetryAfter():
-		return f.found(RateLimited, "limit_source openrouter_in_flight_budget with Retry-After")
+		return finding{class: RateLimited, kind: "limit_source openrouter_in_flight_budget with Retry-After"}
 	case stop != "" && !f.isLabel(stop):
-		found := f.found(QuotaExhausted, "code %s", stop)
+		found := finding{class: QuotaExhausted, kind: "code", what: stop}
 		found.deaf = strings.Contains(strings.ToLower(stop), "g1_credits") // its RetryInfo is not for it
 		return found
 	case f.Links().TokenLimit:
-		return f.found(RateLimited, "link to DashScope's limit of tokens per minute")
+		return finding{class: RateLimited, kind: "link to DashScope's limit of tokens per minute"}
 	case f.hasCode("INSUFFICIENT QUOTA"):
-		return f.found(RateLimited, "label INSUFFICIENT QUOTA")
+		return finding{class: RateLimited, kind: "label INSUFFICIENT QUOTA"}
 	case soft != "":
-		return f.found(QuotaExhausted, "code %s", soft)
+		return finding{class: QuotaExhausted, kind: "code", what: soft}
 	}
 	return finding{}
 }
@@ -102,9 +122,9 @@ func (f *facts) hasCode(code string) bool {
 func (f *facts) planWindow() finding {
 	switch {
 	case f.Rejected:
-		return f.found(QuotaExhausted, "the plan's window is rejected")
+		return finding{class: QuotaExhausted, kind: "the plan's window is rejected"}
 	case f.Header.PlanRejected() && (f.status == 429 || f.status == 0):
-		return f.found(QuotaExhausted, "anthropic-ratelimit-unified-status rejected")
+		return finding{class: QuotaExhausted, kind: "anthropic-ratelimit-unified-status rejected"}
 	}
 	return finding{}
 }
@@ -112,10 +132,10 @@ func (f *facts) planWindow() finding {
 // locks are conflicts that pass, though they may come as a 429.
 func (f *facts) locks() finding {
 	if code := f.codes[lockCode]; code != "" {
-		return f.found(Transient, "code %s", code)
+		return finding{class: Transient, kind: "code", what: code}
 	}
 	if p := f.words[lockPhrase]; p != "" {
-		return f.found(Transient, "words %q", p)
+		return finding{class: Transient, kind: "words", what: p}
 	}
 	return finding{}
 }
@@ -125,11 +145,11 @@ func (f *facts) otherCodes() finding {
 	stopped := f.stopPhrase() != ""
 	switch {
 	case capacity != "" && f.codes[throttleCode] == "" && !stopped:
-		return f.found(Overloaded, "code %s", capacity)
+		return finding{class: Overloaded, kind: "code", what: capacity}
 	case fatal != "" && !stopped:
-		return f.found(Fatal, "code %s", fatal)
+		return finding{class: Fatal, kind: "code", what: fatal}
 	case auth != "" && !stopped && f.codes[throttleCode] == "" && f.status != 429:
-		return f.found(Auth, "code %s", auth)
+		return finding{class: Auth, kind: "code", what: auth}
 	}
 	return finding{}
 }
@@ -162,11 +182,11 @@ func (f *facts) dotted() bool { return strings.HasPrefix(f.codes[throttleCode], 
 
 func (f *facts) stopPhrases() finding {
 	if p := f.stopPhrase(); p != "" {
-		return f.found(QuotaExhausted, "words %q", p)
+		return finding{class: QuotaExhausted, kind: "words", what: p}
 	}
 	if p := f.words[windowPhrase]; p != "" && f.status != 404 && f.status != 413 {
-		found := f.found(RateLimited, "words %q", p)
-		found.byWindow = true
+		found := finding{class: RateLimited, kind: "words", what: p}
+		found.plan = true
 		return found
 	}
 	return finding{}
@@ -174,10 +194,10 @@ func (f *facts) stopPhrases() finding {
 
 func (f *facts) throttleCodes() finding {
 	if code := f.codes[throttleCode]; code != "" && f.status != 413 {
-		return f.found(RateLimited, "code %s", code)
+		return finding{class: RateLimited, kind: "code", what: code}
 	}
 	if code := f.codes[exhaustedCode]; code != "" && f.status != 413 && f.words[fatalPhrase] == "" && f.words[capacityPhrase] == "" {
-		return f.found(RateLimited, "code %s", code)
+		return finding{class: RateLimited, kind: "code", what: code}
 	}
 	return finding{}
 }
@@ -192,7 +212,7 @@ func (f *facts) capacityPhrases() finding {
 		if f.status >= 500 && f.status != 503 && f.status != 529 && !f.Envelope {
 			return finding{} // the heading of a page
 		}
-		return f.found(Overloaded, "words %q", p)
+		return finding{class: Overloaded, kind: "words", what: p}
 	}
 	return finding{}
 }
@@ -206,8 +226,8 @@ func (f *facts) byWords() finding {
 		{canceledPhrase, Canceled}, {fatalPhrase, Fatal}, {throttlePhrase, RateLimited}, {capacityPhrase, Overloaded}, {authPhrase, Auth}, {transientPhrase, Transient},
 	} {
 		if p := f.words[w.kind]; p != "" {
-			found := f.found(w.class, "words %q", p)
-			found.byWindow = w.class == RateLimited
+			found := finding{class: w.class, kind: "words", what: p}
+			found.plan = w.class == RateLimited
 			return found
 		}
 	}
@@ -218,7 +238,7 @@ func (f *facts) byWords() finding {
 		{canceledCode, Canceled}, {authCode, Auth}, {missingCode, Overloaded}, {transientCode, Transient}, {badCode, Fatal},
 	} {
 		if code := f.codes[c.kind]; code != "" {
-			return f.found(c.class, "code %s", code)
+			return finding{class: c.class, kind: "code", what: code}
 		}
 	}
 	return finding{}

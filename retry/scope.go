@@ -40,11 +40,7 @@ func (f *facts) scope(class Class) Scope {
 	case f.Scopes.Project:
 		return ScopeProject
 	}
-	text := f.Said()
-	if text == "" {
-		text = f.Free()
-	}
-	text = spaceOut(text)
+	text := f.spaced
 	if class == RateLimited && namesAddress(text) {
 		return ScopeIP
 	}

@@ -2,9 +2,7 @@ package retry
 
 import (
 	"context"
-	"fmt"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/holdoff-go/holdoff/internal/clock"
@@ -51,7 +49,8 @@ const (
 
 // tree classifies err. Errors that were joined are classified each on its own.
 func (r *reading) tree(err error, depth int) Verdict {
-	chain, members := evidence.Chain(err)
+	var buf [8]error
+	chain, members := evidence.Chain(buf[:0], err)
 	r.nodes += len(chain)
 	if len(members) == 0 || depth == maxJoins {
 		return r.chain(chain, true)
@@ -85,6 +84,9 @@ func merge(a, b Verdict) Verdict {
 
 // chain classifies errors that wrap one another. Their text is that of the first.
 func (r *reading) chain(chain []error, hasText bool) Verdict {
+	if v, ok := r.plain(chain, hasText); ok {
+		return v
+	}
 	e := &evidence.Evidence{Now: r.now}
 	var hints evidence.Hints
 	var found finding
@@ -97,7 +99,7 @@ func (r *reading) chain(chain []error, hasText bool) Verdict {
 			}
 		case Class:
 			if found.class == Unknown && x.valid() {
-				found = finding{class: x, rule: "the error is a class"}
+				found = finding{class: x, kind: "the error is a class"}
 			}
 		case *ResponseError:
 			if x != nil {
@@ -128,9 +130,32 @@ func (r *reading) chain(chain []error, hasText bool) Verdict {
 		found = r.find(f, chain, &hints)
 	}
 	if permanent && found.class.Retryable() {
-		found = finding{class: Fatal, rule: "backoff.Permanent around: " + found.rule}
+		found = finding{class: Fatal, kind: "backoff.Permanent around", what: f.rule(found)}
 	}
 	return f.verdict(found)
+}
+
+// plain classifies the errors of which nothing but their text can be read, if
+// there is nothing in that text. Most errors of a worker's own are such, and cost
+// next to nothing here.
+func (r *reading) plain(chain []error, hasText bool) (Verdict, bool) {
+	fetched := false
+	for _, err := range chain {
+		switch err.(type) {
+		case Class, *Error, *ResponseError, *ProcessError:
+			return Verdict{}, false
+		}
+		if !evidence.Silent(err) || isPermanent(err) {
+			return Verdict{}, false
+		}
+		if found := r.goError(err, &fetched); found.class != Unknown || found.kind != "" {
+			return Verdict{}, false
+		}
+	}
+	if fetched || hasText && !isQuiet(evidence.Message(chain[0])) {
+		return Verdict{}, false
+	}
+	return Verdict{}, true
 }
 
 // givenUp is the verdict on a run that has ended.
@@ -165,7 +190,7 @@ func (r *reading) find(f *facts, chain []error, hints *evidence.Hints) finding {
 		}
 		f.read(said)
 	}
-	if found := r.goErrors(f, chain, hints); found.class != Unknown || found.rule != "" {
+	if found := r.goErrors(f, chain, hints); found.class != Unknown || found.kind != "" {
 		return found
 	}
 	if f.Exited && f.ExitCode == 0 && !f.Envelope {
@@ -181,7 +206,7 @@ func (r *reading) find(f *facts, chain []error, hints *evidence.Hints) finding {
 		}
 	}
 	if w := f.Waits[evidence.RetryAfter]; w.Found && w.For > 0 {
-		return finding{class: RateLimited, rule: "a wait is stated by " + w.From}
+		return finding{class: RateLimited, kind: "a stated wait"}
 	}
 	return finding{}
 }
@@ -189,19 +214,19 @@ func (r *reading) find(f *facts, chain []error, hints *evidence.Hints) finding {
 // verdict adds to a finding what is known of the wait and the scope.
 func (f *facts) verdict(found finding) Verdict {
 	if f.Exited && f.ExitCode == ExitTryLater && found.class != Overloaded && found.class != QuotaExhausted && found.class != RateLimited {
-		found = finding{class: RateLimited, rule: fmt.Sprintf("exit code %d", ExitTryLater)}
+		found = finding{class: RateLimited, kind: "exit code 75"}
 	}
-	v := Verdict{Class: found.class, Rule: found.rule}
+	v := Verdict{Class: found.class, Rule: f.rule(found)}
 	if v.Class.Retryable() || v.Class == QuotaExhausted {
 		if w := f.wait(v.Class); w.Found && !found.deaf {
 			v.RetryAfter, v.Stated = w.For, true
 			v.Rule += ", wait from " + w.From
-			if found.byWindow && w.For >= longWindow && v.Class == RateLimited && (f.Status == 0 || f.words[windowPhrase] != "") {
+			if found.plan && w.For >= longWindow && v.Class == RateLimited && (f.Status == 0 || f.words[windowPhrase] != "") {
 				v.Class = QuotaExhausted
 			}
 		}
 	}
 	v.Scope = f.scope(v.Class)
-	v.Rule = oneLine(strings.TrimPrefix(v.Rule, ", "), maxRule)
+	v.Rule = oneLine(v.Rule, maxRule)
 	return v
 }

@@ -9,45 +9,45 @@ func (f *facts) byStatus() finding {
 	throttle := f.words[throttlePhrase]
 	switch status {
 	case 401, 407:
-		return f.found(Auth, "status %d", status)
+		return finding{class: Auth}
 	case 402:
-		return f.found(QuotaExhausted, "status 402")
+		return finding{class: QuotaExhausted}
 	case 403:
 		return f.forbidden(throttle)
 	case 408, 423, 425:
-		return f.found(Transient, "status %d", status)
+		return finding{class: Transient}
 	case 409:
 		if code := f.codes[transientCode]; code != "" {
-			return f.found(Transient, "status 409, code %s", code)
+			return finding{class: Transient, kind: "code", what: code}
 		}
-		return f.found(Fatal, "status 409")
+		return finding{class: Fatal}
 	case 429:
-		return f.found(RateLimited, "status 429")
+		return finding{class: RateLimited}
 	case 498: // Groq's flex tier
-		return f.found(Overloaded, "status 498")
+		return finding{class: Overloaded}
 	case 499:
-		return f.found(Canceled, "status 499")
+		return finding{class: Canceled}
 	case 501, 505:
-		return f.found(Fatal, "status %d", status)
+		return finding{class: Fatal}
 	case 529:
-		return f.found(Overloaded, "status 529")
+		return finding{class: Overloaded}
 	case 400:
 		if p := f.words[authPhrase]; p != "" {
-			return f.found(Auth, "status 400, words %q", p)
+			return finding{class: Auth, kind: "words", what: p}
 		}
-		return f.found(Fatal, "status 400")
+		return finding{class: Fatal}
 	case 404, 413, 422: // such an answer may quote the words
-		return f.found(Fatal, "status %d", status)
+		return finding{class: Fatal}
 	}
 	switch {
 	case throttle != "" && (status < 500 || f.Envelope):
-		return f.found(RateLimited, "status %d, words %q", status, throttle)
+		return finding{class: RateLimited, kind: "words", what: throttle}
 	case status == 503:
-		return f.found(Overloaded, "status 503")
+		return finding{class: Overloaded}
 	case status >= 500:
-		return f.found(Transient, "status %d", status)
+		return finding{class: Transient}
 	}
-	return f.found(Fatal, "status %d", status)
+	return finding{class: Fatal}
 }
 
 // forbidden tells the 403 of a limit from that of a permission. Only an allowance
@@ -55,17 +55,17 @@ func (f *facts) byStatus() finding {
 func (f *facts) forbidden(throttle string) finding {
 	switch {
 	case throttle != "":
-		return f.found(RateLimited, "status 403, words %q", throttle)
+		return finding{class: RateLimited, kind: "words", what: throttle}
 	case f.Links().SecondaryLimit:
-		return f.found(RateLimited, "status 403, link to GitHub's secondary limits")
+		return finding{class: RateLimited, kind: "link to GitHub's secondary limits"}
 	case f.words[fatalPhrase] != "":
-		return f.found(Fatal, "status 403, words %q", f.words[fatalPhrase])
+		return finding{class: Fatal, kind: "words", what: f.words[fatalPhrase]}
 	case f.Header.HasRetryAfter():
-		return f.found(RateLimited, "status 403 with Retry-After")
+		return finding{class: RateLimited, kind: "Retry-After"}
 	case f.Header.Empty():
-		return f.found(RateLimited, "status 403 with nothing remaining")
+		return finding{class: RateLimited, kind: "nothing remaining"}
 	}
-	return f.found(Auth, "status 403")
+	return finding{class: Auth}
 }
 
 // grpcClasses is what the codes of gRPC mean when nothing more exact was said.
@@ -82,13 +82,13 @@ func (f *facts) byGRPC() finding {
 		return finding{}
 	}
 	if p := f.words[fatalPhrase]; p != "" && (code == 8 || code == 2 || code == 13) {
-		return f.found(Fatal, "gRPC code %d, words %q", code, p)
+		return finding{class: Fatal, kind: "words", what: p}
 	}
 	if p := f.words[capacityPhrase]; p != "" && (code == 8 || code == 14) && f.words[transientPhrase] == "" {
-		return f.found(Overloaded, "gRPC code %d, words %q", code, p)
+		return finding{class: Overloaded, kind: "words", what: p}
 	}
 	if code == 14 && f.Reset {
-		return f.found(Overloaded, "gRPC code 14 with RetryInfo")
+		return finding{class: Overloaded, kind: "RetryInfo"}
 	}
-	return f.found(grpcClasses[code], "gRPC code %d", code)
+	return finding{class: grpcClasses[code]}
 }

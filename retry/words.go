@@ -33,9 +33,9 @@ var phraseIndex = func() map[string][]phrase {
 // maxGap is how far apart the parts of a phrase, and a verb from it, may be.
 const maxGap = 48
 
-// findPhrases looks for every phrase in a cleaned text.
-func findPhrases(text string) (found phrases) {
-	spaced := spaceOut(text)
+// findPhrases looks for every phrase in a cleaned text, of which spaced is what
+// spaceOut returns.
+func findPhrases(text, spaced string) (found phrases) {
 	for at := 0; at < len(spaced); {
 		word := wordAt(spaced, at)
 		if word == "" {
@@ -140,25 +140,74 @@ func sentence(text string) string {
 	return text
 }
 
+// isQuiet reports whether no phrase, status or structure can be in text: none of
+// its words is the first of a phrase. It may be wrong about texts that are not.
+func isQuiet(text string) bool {
+	if len(text) > 1<<10 {
+		return false
+	}
+	var word [16]byte
+	n := 0
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case c >= 'A' && c <= 'Z':
+			if i > 0 && isLetter(text[i-1]) {
+				return false // CamelCase
+			}
+			c += 'a' - 'A'
+		case isLetter(c), c >= '0' && c <= '9', c == '/' && n > 0:
+		case c == '{', c == '[', c == '<', c == '=', c == '|', c < ' ', c >= 0x7f:
+			return false
+		default:
+			if isCue(word[:min(n, len(word))]) {
+				return false
+			}
+			n = 0
+			continue
+		}
+		if n < len(word) {
+			word[n] = c
+		}
+		n++
+	}
+	return !isCue(word[:min(n, len(word))])
+}
+
+// isCue reports whether word starts a phrase, or can be a status.
+func isCue(word []byte) bool {
+	switch {
+	case len(word) == 0:
+		return false
+	case word[0] == 'e' && len(word) == 4 && word[1] <= '9':
+		word = word[1:] // npm's E429
+	}
+	if len(word) == 3 && (word[0] == '4' || word[0] == '5') {
+		return true
+	}
+	return phraseIndex[string(word)] != nil
+}
+
 // spaceOut returns text in lower case, with spaces for "-" and "_" and between
 // the words of CamelCase. Ticks and quotation marks are dropped.
 func spaceOut(text string) string {
-	b := make([]byte, 0, len(text)+16)
+	var b strings.Builder
+	b.Grow(len(text) + 16)
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '-' || c == '_':
-			b = append(b, ' ')
+			b.WriteByte(' ')
 		case c == '`' || c == '"':
 		case c >= 'A' && c <= 'Z':
 			if i > 0 && text[i-1] >= 'a' && text[i-1] <= 'z' {
-				b = append(b, ' ')
+				b.WriteByte(' ')
 			}
-			b = append(b, c+'a'-'A')
+			b.WriteByte(c + 'a' - 'A')
 		default:
-			b = append(b, c)
+			b.WriteByte(c)
 		}
 	}
-	return string(b)
+	return b.String()
 }
 
 // wordAt returns the word that starts at at: letters, digits, and "/" inside.

@@ -5,8 +5,10 @@ package evidence
 const maxNodes = 64
 
 // Chain returns err and what it wraps, one below the other, down to the first
-// error that wraps several, whose members it returns beside.
-func Chain(err error) (chain []error, members []error) {
+// error that wraps several, whose members it returns beside. The chain is
+// appended to buf.
+func Chain(buf []error, err error) (chain []error, members []error) {
+	chain = buf
 	for range maxNodes {
 		if err == nil {
 			return chain, nil

@@ -49,6 +49,14 @@ type layout struct {
 	status   bool // has GRPCStatus or Status
 	code     bool // has Code, as connect's error
 	response bool // has Response or HTTPResponse
+	methods  bool // has any of the methods that Methods asks for
+}
+
+// Silent reports whether nothing of err but its text can be read: it has none of
+// the fields and methods that tell a status, a code or a wait.
+func Silent(err error) bool {
+	l := layoutOf(err)
+	return !l.methods && !l.status && !l.code && !l.response && len(l.fields) == 0
 }
 
 type field struct {
@@ -66,7 +74,7 @@ var layouts sync.Map // reflect.Type → *layout
 func (e *Evidence) Fields(err error) {
 	try(func() {
 		v := reflect.ValueOf(err)
-		l := layoutOf(v.Type())
+		l := layoutOf(err)
 		if l.status || l.code || l.response {
 			e.reflectMethods(v, l)
 		}
@@ -82,11 +90,13 @@ func (e *Evidence) Fields(err error) {
 	})
 }
 
-func layoutOf(t reflect.Type) *layout {
+func layoutOf(err error) *layout {
+	t := reflect.TypeOf(err)
 	if l, ok := layouts.Load(t); ok {
 		return l.(*layout)
 	}
 	l := newLayout(t)
+	l.methods = hasMethods(err)
 	layouts.Store(t, l)
 	return l
 }

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,12 +104,14 @@ func (h *Header) set(name, value string) {
 		h.draft = value
 	case "x-amzn-errortype", "x-amzn-error-type":
 		h.errorType = value
-	case "content-type", "content-length", "x-request-id", "server":
 	default:
-		if n := string(lower); strings.Contains(n, "ratelimit") || strings.Contains(n, "rate-limit") {
-			h.setLimit(n, value)
-		} else if rest, ok := strings.CutPrefix(n, "x-codex-"); ok {
-			h.setCodex(rest, value)
+		switch {
+		case bytes.Contains(lower, []byte("ratelimit")), bytes.Contains(lower, []byte("rate-limit")):
+			if !bytes.Contains(lower, []byte("-limit-")) { // of limit, remaining and reset the first tells nothing
+				h.setLimit(string(lower), value)
+			}
+		case bytes.HasPrefix(lower, []byte("x-codex-")):
+			h.setCodex(string(lower[len("x-codex-"):]), value)
 		}
 	}
 }

@@ -39,6 +39,20 @@ func (e *Evidence) Methods(err error, h *Hints) {
 	h.read(err)
 }
 
+// hasMethods reports whether err's type has any of the methods asked for here.
+func hasMethods(err error) bool {
+	switch err.(type) {
+	case interface{ StatusCode() int }, interface{ HTTPStatusCode() int }, interface{ GetHttpStatusCode() int }, interface{ HTTPCode() int },
+		interface{ ErrorCode() string }, interface{ ErrorMessage() string }, interface{ Reason() string }, interface{ Metadata() map[string]string },
+		interface{ Meta() http.Header }, interface{ RawJSON() string }, interface{ DumpResponse(bool) []byte },
+		interface{ RetryAfter() time.Duration }, interface{ GetRetryAfter() time.Duration }, interface{ NextRetryDelay() time.Duration },
+		interface{ Timeout() bool }, interface{ Temporary() bool }, interface{ ConnectionError() bool }, interface{ CanceledError() bool },
+		interface{ Retryable() bool }, interface{ RetryableError() bool }, interface{ NonRetryable() bool }, interface{ ExitCode() int }:
+		return true
+	}
+	return false
+}
+
 // sdkMethods notes the codes and bodies that SDKs offer.
 func (e *Evidence) sdkMethods(err error) {
 	if x, ok := err.(interface{ ErrorCode() string }); ok {

@@ -53,7 +53,7 @@ func (v Value) Text() string {
 
 // Float returns a number, or a string that holds one.
 func (v Value) Float() (float64, bool) {
-	if v.kind != Number && v.kind != String {
+	if !v.numeric() {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(v.raw, 64)
@@ -62,11 +62,21 @@ func (v Value) Float() (float64, bool) {
 
 // Int returns a whole number, or a string that holds one.
 func (v Value) Int() (int, bool) {
-	if v.kind != Number && v.kind != String {
+	if !v.numeric() {
 		return 0, false
 	}
 	n, err := strconv.Atoi(v.raw)
 	return n, err == nil
+}
+
+// numeric reports whether the value may be a number. Asking strconv about every
+// string would cost an error each.
+func (v Value) numeric() bool {
+	if v.kind != Number && v.kind != String || v.raw == "" {
+		return false
+	}
+	c := v.raw[0]
+	return c == '-' || c == '.' || c >= '0' && c <= '9'
 }
 
 // Members calls f with the members of an object, in order. It reports whether
