@@ -184,7 +184,7 @@ func TestN6_EverythingAtOnce(t *testing.T) {
 	for i := range 64 {
 		callers.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(i), 2))
-			for range 300 {
+			for range 100 {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.IntN(int(3*time.Millisecond))))
 				slot, _ := l.AcquireAs(ctx, Priority(r.IntN(3)))
 				other, _ := l.TryAcquire()

@@ -21,6 +21,14 @@ func (l *Limiter) ReportOverloaded(retryAfter time.Duration) {
 // assumed pause and opens the gate wholly; a stated pause stays.
 func (l *Limiter) ReportSuccess() { l.succeed(&origin{}) }
 
+// A refusal is one report that the upstream said no.
+type refusal struct {
+	origin
+	cause  Reason
+	stated time.Duration // zero, negative: nothing was stated
+	cut    int           // what the budget is cut to, if this cuts
+}
+
 func (l *Limiter) refuse(o *origin, cause Reason, stated time.Duration) {
 	l.mu.Lock()
 	t := l.look()

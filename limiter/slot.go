@@ -112,3 +112,12 @@ func (c *Call) answers() *origin {
 	}
 	return &c.origin
 }
+
+// An origin says when the call that a report is about was admitted. Its zero
+// value is the unknown origin of the plain hooks.
+type origin struct {
+	generation uint64
+	known      bool
+	counted    bool // it belongs to a slot that counts in the window
+	jumped     bool // and that took the pause's one turn for an emergency
+}

@@ -176,15 +176,6 @@ func (s *state) turn(p Priority) instant {
 	}
 }
 
-// An origin says when the call that a report is about was admitted. Its zero
-// value is the unknown origin of the plain hooks.
-type origin struct {
-	generation uint64
-	known      bool
-	counted    bool // it belongs to a slot that counts in the window
-	jumped     bool // and that took the pause's one turn for an emergency
-}
-
 func (s *state) fresh(o origin) bool { return o.known && o.generation == s.generation }
 
 // counts reports whether the slot of o is still in the present window's count.
@@ -227,14 +218,6 @@ func (s *state) revoke(o origin) {
 	if o.jumped {
 		s.jumped = false
 	}
-}
-
-// A refusal is one report that the upstream said no.
-type refusal struct {
-	origin
-	cause  Reason
-	stated time.Duration // zero, negative: nothing was stated
-	cut    int           // what the budget is cut to, if this cuts
 }
 
 // stale reports whether o began before the gate last shut or opened.

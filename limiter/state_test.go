@@ -11,7 +11,7 @@ import (
 // The laws that the two pure functions keep in whatever state a limiter may come
 // to. The alarm and the shortcut for a steady state rest on them.
 func TestState_Laws(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(50) {
 		w := newWalk(t, rand.New(rand.NewPCG(seed, 1)))
 		for range 300 {
 			w.step()
