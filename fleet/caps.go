@@ -21,23 +21,30 @@ func (c Caps) check() error {
 }
 
 func (g *Guard) budgetFinding(t tally, r Request) Finding {
-	budget := g.cfg.Caps.HourlyBudget
 	return Finding{
 		Constraint: constraintBudget, Tier: TierCap, Code: Budget,
-		Allowed: (budget - t.Spend).fit(r.MaxPrice),
-		Detail:  fmt.Sprintf("%s of %s/hr is committed, one more costs up to %s", t.Spend, budget, r.MaxPrice),
+		Allowed: (g.cfg.Caps.HourlyBudget - t.Spend).fit(r.MaxPrice),
+		Detail:  g.budgetSays(t.Spend, r),
 	}
 }
 
+func (g *Guard) budgetSays(spend Money, r Request) string {
+	return fmt.Sprintf("%s of %s/hr is committed, one more costs up to %s", spend, g.cfg.Caps.HourlyBudget, r.MaxPrice)
+}
+
 func (g *Guard) countFinding(t tally) Finding {
-	detail := fmt.Sprintf("%d of %d instances", t.Held, g.cfg.Caps.Instances)
-	if t.Foreign > 0 {
-		detail += fmt.Sprintf(", %d of them foreign", t.Foreign)
-	}
 	return Finding{
 		Constraint: constraintCount, Tier: TierCap, Code: Count,
-		Allowed: max(0, g.cfg.Caps.Instances-t.Held), Detail: detail,
+		Allowed: max(0, g.cfg.Caps.Instances-t.Held), Detail: g.countSays(t.Held, t.Foreign),
 	}
+}
+
+func (g *Guard) countSays(held, foreign int) string {
+	says := fmt.Sprintf("%d of %d instances", held, g.cfg.Caps.Instances)
+	if foreign > 0 {
+		says += fmt.Sprintf(", %d of them foreign", foreign)
+	}
+	return says
 }
 
 // needFinding keeps launches from going beyond the need while it is known: those

@@ -143,7 +143,9 @@ func checkRule(rule Rule, index int, seen []string) error {
 		return fmt.Errorf("fleet: Config.Rules[%d]: Name is %q, as that of another one", index, rule.Name())
 	}
 	if c, ok := rule.(interface{ check() error }); ok {
-		return c.check()
+		if err := c.check(); err != nil {
+			return fmt.Errorf("fleet: Config.Rules[%d]: %w", index, err)
+		}
 	}
 	return nil
 }

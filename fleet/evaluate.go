@@ -138,6 +138,7 @@ func (e *evaluation) decide() {
 			}
 		}
 	}
+	e.recount()
 	switch {
 	case d.Granted == d.Asked:
 		d.Code = Granted
@@ -148,6 +149,25 @@ func (e *evaluation) decide() {
 		e.stopped()
 	}
 	e.headroom()
+}
+
+// recount lets the findings that count say where they stand with what is granted,
+// which is what stops the rest of a batch.
+func (e *evaluation) recount() {
+	d, g, t := &e.d, e.guard, e.book.ctl.Tally
+	if d.Granted == 0 {
+		return
+	}
+	for i := range d.Findings {
+		switch f := &d.Findings[i]; f.Constraint {
+		case constraintBudget:
+			f.Detail = g.budgetSays(t.Spend+e.request.MaxPrice*Money(d.Granted), e.request)
+		case constraintCount:
+			f.Detail = g.countSays(t.Held+d.Granted, t.Foreign)
+		case constraintWindow:
+			f.Detail = g.cfg.Window.says(len(e.log) + d.Granted)
+		}
+	}
 }
 
 // stopped names what stopped the first one that was not granted, and when it

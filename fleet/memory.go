@@ -20,6 +20,8 @@ type Memory struct {
 	held         map[ReservationID]struct{}
 	due          deadlines
 	attempts     timeline
+	finished     timeline // those that hold nothing, by Changed
+	keys         map[string]map[ReservationID]struct{}
 	decisions    []Decision
 	latest       map[string]int // where a key's latest decision is, counted from the first ever
 	dropped      int            // how many decisions were forgotten
@@ -32,6 +34,7 @@ func NewMemory() *Memory {
 		reservations: map[ReservationID]Reservation{},
 		held:         map[ReservationID]struct{}{},
 		due:          deadlines{place: map[ReservationID]int{}},
+		keys:         map[string]map[ReservationID]struct{}{},
 		latest:       map[string]int{},
 	}
 }
@@ -109,6 +112,14 @@ func (m *Memory) keep(r Reservation) {
 	m.reservations[r.ID] = r
 	if r.Holds() {
 		m.held[r.ID] = struct{}{}
+	} else {
+		m.finished.insert(entry{r.Changed, r.ID})
+	}
+	if r.Key != "" {
+		if m.keys[r.Key] == nil {
+			m.keys[r.Key] = map[ReservationID]struct{}{}
+		}
+		m.keys[r.Key][r.ID] = struct{}{}
 	}
 	if r.Timed() {
 		m.due.set(entry{r.Due, r.ID})
@@ -122,6 +133,10 @@ func (m *Memory) keep(r Reservation) {
 func (m *Memory) drop(r Reservation) {
 	delete(m.reservations, r.ID)
 	delete(m.held, r.ID)
+	m.finished.remove(entry{r.Changed, r.ID})
+	if delete(m.keys[r.Key], r.ID); len(m.keys[r.Key]) == 0 {
+		delete(m.keys, r.Key)
+	}
 	m.due.remove(r.ID)
 	if r.Attempt() {
 		m.attempts.remove(entry{r.At, r.ID})
@@ -189,35 +204,43 @@ func (tx *memoryTx) Decisions(limit int) ([]Decision, error) {
 	return newest, nil
 }
 
-// Forget walks everything, which the guard asks for once an hour.
 func (tx *memoryTx) Forget(before time.Time) error {
 	m := tx.memory
-	young := map[string]bool{}
-	for _, r := range m.reservations {
-		if r.Holds() || !r.Changed.Before(before) {
-			young[r.Key] = true
+	for _, e := range slices.Clone(m.finished.before(before)) {
+		r := m.reservations[e.id]
+		if m.alive(r.Key, before) {
+			continue
 		}
-	}
-	for _, r := range m.reservations {
-		if !r.Holds() && r.Changed.Before(before) && (r.Key == "" || !young[r.Key]) {
-			tx.undo = append(tx.undo, func() { m.keep(r) })
-			m.drop(r)
-		}
+		tx.undo = append(tx.undo, func() { m.keep(r) })
+		m.drop(r)
 	}
 	tx.forgetDecisions(before)
 	return nil
 }
 
+// alive reports whether a key has a reservation that is not to be forgotten.
+func (m *Memory) alive(key string, before time.Time) bool {
+	for id := range m.keys[key] {
+		if r := m.reservations[id]; r.Holds() || !r.Changed.Before(before) {
+			return true
+		}
+	}
+	return false
+}
+
 func (tx *memoryTx) forgetDecisions(before time.Time) {
 	m := tx.memory
-	decisions, latest, dropped := m.decisions, maps.Clone(m.latest), m.dropped
-	tx.undo = append(tx.undo, func() { m.decisions, m.latest, m.dropped = decisions, latest, dropped })
+	decisions, dropped := m.decisions, m.dropped
+	tx.undo = append(tx.undo, func() { m.decisions, m.dropped = decisions, dropped })
 	// The log is in order but for a clock that was set back: stopping at the
 	// first young one forgets what is behind it an hour or so later.
 	old := 0
-	for old < len(decisions) && decisions[old].At.Before(before) {
-		old++
+	for ; old < len(decisions) && decisions[old].At.Before(before); old++ {
+		key, place := decisions[old].Key, dropped+old
+		if m.latest[key] == place {
+			tx.undo = append(tx.undo, func() { m.latest[key] = place })
+			delete(m.latest, key)
+		}
 	}
-	m.decisions, m.dropped = slices.Clone(decisions[old:]), dropped+old
-	maps.DeleteFunc(m.latest, func(_ string, i int) bool { return i < m.dropped })
+	m.decisions, m.dropped = decisions[old:], dropped+old
 }

@@ -46,6 +46,17 @@ func (t timeline) after(at time.Time) []entry {
 	return t[i:]
 }
 
+// before returns what is earlier than at.
+func (t timeline) before(at time.Time) []entry {
+	i, _ := slices.BinarySearchFunc(t, at, func(e entry, at time.Time) int {
+		if e.at.Before(at) {
+			return -1
+		}
+		return 1
+	})
+	return t[:i]
+}
+
 // deadlines is a heap of what comes in any order, with the place of each ID so
 // that one can be taken out.
 type deadlines struct {

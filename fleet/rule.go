@@ -45,6 +45,13 @@ type ruleFunc struct {
 	assess func(View) Assessment
 }
 
+func (r ruleFunc) check() error {
+	if r.assess == nil {
+		return fmt.Errorf("%q has no function", r.name)
+	}
+	return nil
+}
+
 func (r ruleFunc) Name() string             { return r.name }
 func (r ruleFunc) Assess(v View) Assessment { return r.assess(v) }
 
@@ -95,9 +102,9 @@ func (w WorkersDead) Assess(v View) Assessment {
 func (w WorkersDead) check() error {
 	switch {
 	case w.Pending < 0:
-		return fmt.Errorf("fleet: WorkersDead.Pending is %d", w.Pending)
+		return fmt.Errorf("WorkersDead.Pending is %d", w.Pending)
 	case w.LookBack < 0:
-		return fmt.Errorf("fleet: WorkersDead.LookBack is %s", w.LookBack)
+		return fmt.Errorf("WorkersDead.LookBack is %s", w.LookBack)
 	}
 	return nil
 }

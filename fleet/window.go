@@ -78,10 +78,15 @@ func (w Window) next(log []time.Time, granted, n int, now time.Time) []time.Time
 }
 
 func (g *Guard) windowFinding(log []time.Time) Finding {
-	w := g.cfg.Window
-	f := Finding{Constraint: constraintWindow, Tier: TierPacing, Code: RateWindow, Allowed: w.free(log), Detail: "no window"}
-	if w.Launches > 0 {
-		f.Detail = fmt.Sprintf("%d of %d launches in the last %s", len(log), w.Launches, span(w.Per))
+	return Finding{
+		Constraint: constraintWindow, Tier: TierPacing, Code: RateWindow,
+		Allowed: g.cfg.Window.free(log), Detail: g.cfg.Window.says(len(log)),
 	}
-	return f
+}
+
+func (w Window) says(launches int) string {
+	if w.Launches == 0 {
+		return "no window"
+	}
+	return fmt.Sprintf("%d of %d launches in the last %s", launches, w.Launches, span(w.Per))
 }
