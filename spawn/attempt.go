@@ -98,28 +98,23 @@ func (a *Attempt) gate(ctx context.Context) (*limiter.Call, error) {
 }
 
 // regain returns the attempt's slot. One that a child has lost is made up for by
-// a new one, or by what another child brings back.
+// a new one, by what another child brings back, or by what is idle further up.
 func (a *Attempt) regain(ctx context.Context) (*limiter.Slot, error) {
-	slot, gone := a.place.last()
+	p := a.place
+	slot, gone := p.last()
 	if !gone {
 		return slot, nil
 	}
-	slot, err := a.place.acquireUnless(ctx, func(ctx context.Context) (*limiter.Slot, error) {
+	slot, err := p.family.acquireUnless(ctx, func(ctx context.Context) (*limiter.Slot, error) {
 		return a.run.spawner.limiter.AcquireAs(ctx, limiter.Resumed)
-	}, func() bool {
-		_, gone := a.place.last()
-		if !gone {
-			a.place.hint() // for the children that wait for it
-		}
-		return !gone
-	})
+	}, p.refill)
 	if err != nil {
 		return nil, err
 	}
-	if slot != nil && !a.place.become(lost, held, slot) {
-		slot.Release()
+	if slot != nil && !p.put(slot) {
+		slot.Release() // a call beside this one was quicker
 	}
-	slot, _ = a.place.last()
+	slot, _ = p.last()
 	return slot, nil
 }
 

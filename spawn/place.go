@@ -10,18 +10,20 @@ import (
 // A place holds the limiter's slot of one attempt. A worker that runs another
 // one inside itself lends it its slot: a parent that waits makes no calls, and
 // if each held a slot while its child queued for one, a full budget of parents
-// would wait for ever.
+// would wait for ever. For the same reason a slot that is idle in a place is
+// there for everybody who runs inside of it, however deep.
 //
-// A slot is in one place at a time, and goes back the way it came. A child that
-// is refused backs off without it, like anybody; what it has when it ends is its
-// parent's again.
+// A child that is refused backs off without a slot, like anybody. What a child
+// has when it ends is left to whom it was borrowed from, or to an ancestor that
+// lost one in this way.
 type place struct {
-	lender *place        // whose slot this is; nil: its own
-	back   chan struct{} // says that the slot is back; a hint, to look again
+	family *family
+	parent *place // of the attempt that this one runs inside of; nil: none
 
-	mu    sync.Mutex
-	slot  *limiter.Slot // the last one, kept for late reports
-	state placeState
+	// Guarded by family.mu.
+	state  placeState
+	slot   *limiter.Slot // the last one, kept for late reports
+	lender *place        // whose slot it is; nil: its own
 }
 
 type placeState int
@@ -33,97 +35,160 @@ const (
 	left            // the attempt has ended
 )
 
-func newPlace(slot *limiter.Slot, lender *place) *place {
-	return &place{lender: lender, slot: slot, back: make(chan struct{}, 1)}
+// A family is all that runs inside of one worker.
+type family struct {
+	mu   sync.Mutex
+	back chan struct{} // closed when a slot has come back into a place; nil: nobody waits
+}
+
+func newPlace(slot *limiter.Slot, parent *place) *place {
+	p := &place{slot: slot, parent: parent}
+	if parent != nil {
+		p.family = parent.family
+	} else {
+		p.family = new(family)
+	}
+	return p
 }
 
 // last returns the slot that reports go by, and whether it has been lost.
 func (p *place) last() (slot *limiter.Slot, gone bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.family.mu.Lock()
+	defer p.family.mu.Unlock()
 	return p.slot, p.state == lost
 }
 
-// lend takes the slot out; nil when it is not there.
-func (p *place) lend() *limiter.Slot {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.state != held {
-		return nil
-	}
-	p.state = lent
-	return p.slot
+// borrow takes the slot that is idle in p or, if there is none, further up, and
+// returns the place that it was in; nil if there is none.
+func (p *place) borrow() (lender *place) {
+	p.family.mu.Lock()
+	defer p.family.mu.Unlock()
+	return p.borrowLocked()
 }
 
-// leave ends the place and returns its slot. It is nil when a child that nobody
-// waited for is in flight with it, which then gives it back, or when it is lost.
-func (p *place) leave() *limiter.Slot {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	state := p.state
-	p.state = left
-	if state != held {
-		return nil
-	}
-	return p.slot
-}
-
-// settle tells whoever lent the slot, up to the first who still lives, that it
-// is back or lost. It reports whether there was one.
-func (p *place) settle(to placeState) bool {
-	for l := p.lender; l != nil; l = l.lender {
-		if l.become(lent, to, nil) {
-			return true
+func (p *place) borrowLocked() *place {
+	for ; p != nil; p = p.parent {
+		if p.state == held {
+			p.state = lent
+			return p
 		}
 	}
-	return false
+	return nil
 }
 
-// become moves the place from one state to another, and reports whether it was in
-// the first. slot is the new one, nil for the same.
-func (p *place) become(from, to placeState, slot *limiter.Slot) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.state != from {
+// put puts a slot of its own into p if that has lost it, and reports whether it
+// had.
+func (p *place) put(slot *limiter.Slot) bool {
+	p.family.mu.Lock()
+	defer p.family.mu.Unlock()
+	if p.state != lost {
 		return false
 	}
-	p.state = to
-	if slot != nil {
-		p.slot = slot
-	}
-	if to == held {
-		p.hint()
-	}
+	p.hold(slot)
 	return true
 }
 
-func (p *place) hint() {
-	select {
-	case p.back <- struct{}{}:
-	default:
+// refill makes up for a lost slot by one that is idle further up, and reports
+// whether p has one now.
+func (p *place) refill() bool {
+	p.family.mu.Lock()
+	defer p.family.mu.Unlock()
+	if p.state != lost {
+		return true
+	}
+	p.lender = p.parent.borrowLocked()
+	if p.lender == nil {
+		return false
+	}
+	p.hold(p.lender.slot)
+	return true
+}
+
+// lose marks as lost a slot that p has lent, for all who have it on loan from one
+// another, and returns it.
+func (p *place) lose() *limiter.Slot {
+	p.family.mu.Lock()
+	defer p.family.mu.Unlock()
+	p.loseLocked()
+	return p.slot
+}
+
+func (p *place) loseLocked() {
+	for p != nil {
+		if p.state == lent {
+			p.state = lost
+		}
+		p, p.lender = p.lender, nil
 	}
 }
 
+func (p *place) hold(slot *limiter.Slot) {
+	p.state, p.slot = held, slot
+	if p.family.back != nil {
+		close(p.family.back)
+		p.family.back = nil
+	}
+}
+
+// leave ends the place. Its slot goes to an ancestor that misses one, but not
+// when give says to give it up; it is returned when the limiter is to have it.
+func (p *place) leave(give bool) *limiter.Slot {
+	p.family.mu.Lock()
+	defer p.family.mu.Unlock()
+	state := p.state
+	p.state = left
+	if state == lent {
+		return nil // to a child that nobody waited for, which settles it
+	}
+	if state == lost || give {
+		p.lender.loseLocked()
+		return p.slot
+	}
+	// The lender may have ended before. Then it is its own lender that waits.
+	for l := p.lender; l != nil; l = l.lender {
+		if l.state == lent {
+			l.hold(p.slot)
+			return nil
+		}
+	}
+	for a := p.parent; a != nil; a = a.parent {
+		if a.state == lost {
+			a.hold(p.slot)
+			return nil
+		}
+	}
+	return p.slot
+}
+
+// waiting returns a channel that is closed when a slot has come back to a place
+// of the family.
+func (f *family) waiting() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.back == nil {
+		f.back = make(chan struct{})
+	}
+	return f.back
+}
+
 // acquireUnless runs acquire, and calls it off when enough, which is asked
-// whenever the slot is back in p, says so: then it returns no slot and no error.
-func (p *place) acquireUnless(
+// whenever a slot has come back, says so: then it returns no slot and no error.
+func (f *family) acquireUnless(
 	ctx context.Context, acquire func(context.Context) (*limiter.Slot, error), enough func() bool,
 ) (*limiter.Slot, error) {
-	if enough() {
-		return nil, nil
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	calledOff := make(chan bool, 1)
 	go func() {
 		for {
+			back := f.waiting() // first, so that nothing is missed in between
+			if enough() {
+				cancel()
+				calledOff <- true
+				return
+			}
 			select {
-			case <-p.back:
-				if enough() {
-					cancel()
-					calledOff <- true
-					return
-				}
+			case <-back:
 			case <-ctx.Done():
 				calledOff <- false
 				return
@@ -149,39 +214,39 @@ func (r *run) enter(priority limiter.Priority) (*place, *limiter.Call, error) {
 	parent := r.parent.place
 	first := r.result.Total == 0
 	if first {
-		if slot := parent.lend(); slot != nil {
-			return r.borrow(slot)
+		if lender := parent.borrow(); lender != nil {
+			return r.enterFrom(lender)
 		}
 		if slot, err := r.spawner.limiter.TryAcquire(); err == nil {
-			return newPlace(slot, nil), nil, nil
+			return newPlace(slot, parent), nil, nil
 		}
 	}
-	// The parent's slot is in use: by another child, which brings it back. A first
-	// attempt takes it then. A retry goes through the gate and takes its turn
-	// there, so it frees the slot: it may be the one that it queues for.
-	var borrowed *limiter.Slot
-	slot, err := parent.acquireUnless(r.ctx, func(ctx context.Context) (*limiter.Slot, error) {
+	// The slots above are in use, by other children, which bring them back. A
+	// first attempt takes one then. A retry goes through the gate, to take its
+	// turn there, and frees the slot: it may be the one that it queues for.
+	var lender *place
+	slot, err := parent.family.acquireUnless(r.ctx, func(ctx context.Context) (*limiter.Slot, error) {
 		return r.acquire(ctx, priority)
 	}, func() bool {
-		slot := parent.lend()
-		if slot != nil && !first {
-			parent.become(lent, lost, nil)
-			slot.Release()
-			return false
+		lender = parent.borrow()
+		if lender != nil && !first {
+			lender.lose().Release()
+			lender = nil
 		}
-		borrowed = slot
-		return slot != nil
+		return lender != nil
 	})
-	if borrowed != nil {
-		return r.borrow(borrowed)
+	if lender != nil {
+		return r.enterFrom(lender)
 	}
-	return newPlace(slot, nil), nil, err
+	return newPlace(slot, parent), nil, err
 }
 
-// borrow enters with the parent's slot: the attempt is the parent's next call,
-// so to say, and gated as such.
-func (r *run) borrow(slot *limiter.Slot) (*place, *limiter.Call, error) {
+// enterFrom enters with the slot of an ancestor: the attempt is its next call, so
+// to say, and gated as such.
+func (r *run) enterFrom(lender *place) (*place, *limiter.Call, error) {
+	slot, _ := lender.last()
 	p := newPlace(slot, r.parent.place)
+	p.lender = lender
 	call, err := slot.Wait(r.ctx)
 	if err != nil {
 		r.exit(p, false)
@@ -190,16 +255,4 @@ func (r *run) borrow(slot *limiter.Slot) (*place, *limiter.Call, error) {
 }
 
 // exit ends the place of an attempt. Who goes on, backs off and holds no slot.
-func (r *run) exit(p *place, goesOn bool) {
-	slot := p.leave()
-	switch {
-	case slot == nil:
-	case goesOn:
-		slot.Release()
-		p.settle(lost)
-	case p.settle(held):
-	case r.parent != nil && r.parent.place.become(lost, held, slot):
-	default:
-		slot.Release()
-	}
-}
+func (r *run) exit(p *place, goesOn bool) { p.leave(goesOn).Release() }

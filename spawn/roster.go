@@ -57,7 +57,8 @@ func (s *Spawner) statusOf(r *run) WorkerStatus {
 func (s *Spawner) end(r *run) {
 	delete(s.live, r.worker.ID)
 	if len(s.ended) == keptEnded {
-		s.ended = slices.Delete(s.ended, 0, 1)
+		s.ended[0] = entry{} // its error is not ours to keep
+		s.ended = s.ended[1:]
 	}
 	s.ended = append(s.ended, r.entry)
 	if len(s.live) == 0 && s.idle != nil {

@@ -40,7 +40,7 @@ func (r *run) loop() (Result, error) {
 	for d := (decision{priority: r.worker.Priority}); ; {
 		d = r.try(d)
 		if d.end == Queued && !r.advance(BackingOff, r.at(max(d.wait, r.verdict.RetryAfter))) {
-			d = ends(Canceled, ErrDraining)
+			d = r.drained()
 		}
 		if d.end != Queued {
 			return r.finish(d)
@@ -49,20 +49,22 @@ func (r *run) loop() (Result, error) {
 }
 
 // try makes one attempt: slot, run, classify, report, release.
-func (r *run) try(d decision) (next decision) {
+func (r *run) try(d decision) decision {
 	p, call, end := r.admit(d)
 	if end.end != Queued {
 		return end
 	}
-	next = ends(Canceled, ErrDraining)
 	// Deferred, because a hook may end this goroutine by runtime.Goexit, as a
 	// test's FailNow does, and must not take the slot along.
-	defer func() { r.exit(p, next.end == Queued) }()
+	goesOn := false
+	defer func() { r.exit(p, goesOn) }()
 	a := newAttempt(r, r.result.Total+1, p, call)
 	r.stormy = r.spawner.limiter.Status().Storm
-	if r.advance(Running, time.Time{}) {
-		next = r.judge(a, r.attempt(a))
+	if !r.advance(Running, time.Time{}) {
+		return r.drained()
 	}
+	next := r.judge(a, r.attempt(a))
+	goesOn = next.end == Queued
 	return next
 }
 
@@ -125,6 +127,12 @@ func (r *run) leave() {
 		r.entry.status.State = Canceled
 	}
 	s.end(r)
+}
+
+// drained ends a run that would go on while the spawner drains.
+func (r *run) drained() decision {
+	r.cancel(ErrDraining)
+	return r.canceled()
 }
 
 // advance moves the worker to state, and tells. Once the spawner drains it
