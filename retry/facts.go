@@ -55,12 +55,11 @@ func (f *facts) structured() bool { return f.Status >= 400 || f.GRPC != 0 || f.E
 // requestedOverLimit returns the numbers when the request alone is larger than the
 // whole limit, as in "Limit 30000, Requested 37313".
 func (f *facts) requestedOverLimit() (limit, requested int, over bool) {
-	lower := strings.ToLower(f.text)
-	requested, ok := numberAfter(lower, "requested")
+	requested, ok := numberAfter(f.spaced, "requested")
 	if !ok {
 		return 0, 0, false
 	}
-	limit, ok = numberAfter(lower, "limit")
+	limit, ok = numberAfter(f.spaced, "limit")
 	return limit, requested, ok && limit > 0 && requested > limit
 }
 

@@ -18,6 +18,46 @@ var scopeWords = []struct {
 	{ScopeAccount, []string{"account", "user id", "usage limit", "balance", "credit", "plan", "billing", "free models per", "session limit", "weekly limit", "hit your", "extra usage", "hour limit", "spend limit", "free quota", "quota exceeded", "limit exceeded"}},
 }
 
+// A scopeWord is an entry of scopeWords with its rank.
+type scopeWord struct {
+	rank  int
+	words string
+}
+
+// scopeIndex holds scopeWords by their first word.
+var scopeIndex = func() map[string][]scopeWord {
+	index := make(map[string][]scopeWord)
+	for rank, group := range scopeWords {
+		for _, words := range group.words {
+			first := wordAt(words, 0)
+			index[first] = append(index[first], scopeWord{rank, words})
+		}
+	}
+	return index
+}()
+
+// scopeIn returns the most exact scope that text speaks of. Only a quota belongs
+// to an account: a throttle of one is nobody else's business, unless it says so.
+func scopeIn(text string, class Class) Scope {
+	best := len(scopeWords)
+	for at := 0; at < len(text); {
+		word := wordAt(text, at)
+		for _, s := range scopeIndex[word] {
+			scope := scopeWords[s.rank].scope
+			if s.rank >= best || !strings.HasPrefix(text[at:], s.words) ||
+				class == Auth && scope != ScopeKey || scope == ScopeAccount && class != QuotaExhausted && s.words != "user id" {
+				continue
+			}
+			best = s.rank
+		}
+		at += max(1, len(word))
+	}
+	if best == len(scopeWords) {
+		return ""
+	}
+	return scopeWords[best].scope
+}
+
 // scope returns whose limit it is, where the provider told. Structure is asked
 // before words.
 func (f *facts) scope(class Class) Scope {
@@ -44,16 +84,8 @@ func (f *facts) scope(class Class) Scope {
 	if class == RateLimited && namesAddress(text) {
 		return ScopeIP
 	}
-	for _, group := range scopeWords {
-		if class == Auth && group.scope != ScopeKey {
-			continue
-		}
-		if group.scope == ScopeAccount && class != QuotaExhausted && !strings.Contains(text, "user id") {
-			continue // an account's throttle is nobody else's business
-		}
-		if containsAny(text, group.words) {
-			return group.scope
-		}
+	if scope := scopeIn(text, class); scope != "" {
+		return scope
 	}
 	if class == QuotaExhausted && f.codes[stopCode] != "" {
 		return ScopeAccount

@@ -2,6 +2,7 @@ package when
 
 import (
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -63,10 +64,22 @@ func isZoneByte(b byte) bool {
 	return b|0x20 >= 'a' && b|0x20 <= 'z' || b >= '0' && b <= '9' || strings.IndexByte("/_+-:.", b) >= 0
 }
 
+// places remembers the zones that were loaded, each from a file. There are some
+// 600 in the world.
+var places sync.Map // string → *time.Location
+
 func (c *calendar) place(name string) bool {
+	if loc, ok := places.Load(name); ok {
+		c.zone = loc.(*time.Location)
+		return true
+	}
 	loc, err := time.LoadLocation(name)
+	if err != nil {
+		return false
+	}
+	places.Store(name, loc)
 	c.zone = loc
-	return err == nil
+	return true
 }
 
 // offset reads "", "+8", "-3", "+05:30" and "+0800". Text that is no offset is
