@@ -3,9 +3,12 @@ module github.com/holdoff-go/holdoff/internal/compat
 go 1.26.0
 
 require (
+	github.com/benbjohnson/clock v1.3.5
 	github.com/holdoff-go/holdoff v0.0.0
+	github.com/jonboulle/clockwork v0.5.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
+	k8s.io/utils v0.0.0-20261023123148-ca04ba58ecab
 	pgregory.net/rapid v1.3.0
 )
 
