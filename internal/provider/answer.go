@@ -15,8 +15,15 @@ type Answer struct {
 	Header              http.Header   // further headers
 	Delay               time.Duration // before the first byte; 0 is Config.Latency when accepted and none when refused
 	Text                string        // the reply of an accepted call; empty is a short sentence
+	Tool                ToolCall      // asked for instead of Text, where it has a Name; a stream has the Text
 	Broken              bool          // accepted, then the connection is cut halfway through the reply
 	Late                bool          // the error comes after a 200: as the body, or as an event halfway through a stream
+}
+
+// A ToolCall is what a model asks its caller to do.
+type ToolCall struct {
+	Name      string
+	Arguments string // JSON
 }
 
 // RateLimited is OpenAI's 429 for a full window. It states retryAfter, or

@@ -29,8 +29,18 @@ type (
 		FinishReason *string  `json:"finish_reason"`
 	}
 	message struct {
-		Role    string `json:"role,omitempty"`
-		Content string `json:"content"`
+		Role      string     `json:"role,omitempty"`
+		Content   string     `json:"content"`
+		ToolCalls []toolCall `json:"tool_calls,omitempty"`
+	}
+	toolCall struct {
+		ID       string   `json:"id"`
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
 	}
 	usage struct {
 		PromptTokens     int `json:"prompt_tokens"`
@@ -68,12 +78,12 @@ func (s *Server) reply(w http.ResponseWriter, req request, c Call, a Answer) {
 		s.stream(w, c, text, a, true)
 		return
 	}
-	stop := "stop"
+	said, finish := answered(text, c, a.Tool)
 	// A token is about four bytes of English; clients only want a number here.
 	u := usage{PromptTokens: max(1, req.size/4), CompletionTokens: max(1, len(text)/4)}
 	u.TotalTokens = u.PromptTokens + u.CompletionTokens
 	done := s.completion("chat.completion", c)
-	done.Choices = []choice{{Message: &message{Role: "assistant", Content: text}, FinishReason: &stop}}
+	done.Choices = []choice{{Message: &said, FinishReason: &finish}}
 	done.Usage = &u
 	body := encode(done)
 	w.Header().Set("Content-Type", "application/json")
@@ -83,6 +93,16 @@ func (s *Server) reply(w http.ResponseWriter, req request, c Call, a Answer) {
 		cut(w)
 	}
 	_, _ = w.Write(body) // a client that has gone needs no answer
+}
+
+// answered is what the model said, and why it stopped.
+func answered(text string, c Call, tool ToolCall) (message, string) {
+	if tool.Name == "" {
+		return message{Role: "assistant", Content: text}, "stop"
+	}
+	return message{Role: "assistant", ToolCalls: []toolCall{{
+		ID: fmt.Sprintf("call_sim_%06d", c.N), Type: "function", Function: function(tool),
+	}}}, "tool_calls"
 }
 
 // refuse writes the error envelope, or with Late lets it follow a 200.

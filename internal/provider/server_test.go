@@ -110,6 +110,17 @@ func TestServer_acceptsInTheChatCompletionsShape(t *testing.T) {
 	require.Equal(t, c.Usage.Prompt+c.Usage.Completion, c.Usage.Total)
 }
 
+func TestServer_asksForATool(t *testing.T) {
+	p := start(t, provider.Config{Script: provider.Always(provider.Answer{
+		Tool: provider.ToolCall{Name: "look_up", Arguments: `{"word":"storm"}`},
+	})})
+	got := send(t, http.DefaultClient, p.URL(), body("w1", false))
+	require.Equal(t, http.StatusOK, got.status)
+	require.Contains(t, got.body, `"message":{"role":"assistant","content":"","tool_calls":[{"id":"call_sim_000001","type":"function",`+
+		`"function":{"name":"look_up","arguments":"{\"word\":\"storm\"}"}}]},"finish_reason":"tool_calls"`)
+	require.Equal(t, 1, p.Counts().Accepted)
+}
+
 func TestServer_streams(t *testing.T) {
 	p := start(t, provider.Config{Script: provider.Always(provider.Answer{Text: "one two three"})})
 	got := send(t, http.DefaultClient, p.URL(), body("w1", true))
