@@ -16,30 +16,30 @@ func (r *run) admit(d decision) (p *place, call *limiter.Call, end decision) {
 		if parked.end != Queued {
 			return nil, nil, parked
 		}
-		if err := r.sleep(max(wait, parked.wait)); err != nil {
+		if err := r.sleep(r.ctx, max(wait, parked.wait)); err != nil {
 			return nil, nil, r.stopped(err)
 		}
 		p, call, err := r.enter(d.priority)
 		if err != nil {
 			return nil, nil, r.stopped(err)
 		}
-		if r.parked().end == Queued && r.parked().wait == 0 {
+		if until, _ := r.spawner.credential.parked(r.spawner.clock.Now()); until.IsZero() {
 			return p, call, decision{}
 		}
-		r.exit(p, false) // the credential's quota was found used up meanwhile
+		r.exit(p, false) // its quota was found used up while this one queued
 	}
 }
 
-// sleep waits for d, or until the run is stopped.
-func (r *run) sleep(d time.Duration) error {
+// sleep waits for d, or until ctx ends.
+func (r *run) sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
 	select {
 	case <-r.spawner.clock.After(d):
 		return nil
-	case <-r.ctx.Done():
-		return context.Cause(r.ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -83,7 +83,7 @@ func (r *run) acquire(ctx context.Context, priority limiter.Priority) (*limiter.
 	cancel(nil)
 	<-watched
 	if blocked, ok := as[*limiter.BlockedError](err); ok && ctx.Err() == nil && blocked.Wanted > left {
-		err = retry.ErrElapsed
+		err, r.result.RetryAt = retry.ErrElapsed, blocked.Until
 	}
 	return slot, err
 }
@@ -92,11 +92,15 @@ func (r *run) acquire(ctx context.Context, priority limiter.Priority) (*limiter.
 func (r *run) queue(ctx context.Context, priority limiter.Priority) (*limiter.Slot, error) {
 	slot, err := r.spawner.limiter.AcquireAs(ctx, priority)
 	blocked, ok := as[*limiter.BlockedError](err)
-	if ok && blocked.Reason == limiter.ReasonQueueFull && r.result.Total > 0 {
-		// Only new work is turned away: this one is here already.
-		return r.spawner.limiter.AcquireAs(ctx, limiter.Resumed)
+	if !ok || blocked.Reason != limiter.ReasonQueueFull || r.result.Total == 0 {
+		return slot, err
 	}
-	return slot, err
+	// Only new work is turned away: this one is here already. But its turn is that
+	// of new work.
+	if err := r.sleep(ctx, blocked.Until.Sub(r.spawner.clock.Now())); err != nil {
+		return nil, err
+	}
+	return r.spawner.limiter.AcquireAs(ctx, limiter.Resumed)
 }
 
 // elapsing is a context with the earlier deadline of its own: what is left of
