@@ -26,8 +26,8 @@ func (l *Limiter) enter(ctx context.Context, p Priority) (origin, error) {
 		return origin{}, err
 	}
 	w := &waiter{priority: p, ready: make(chan struct{}, 1)}
-	l.waiting[p].pushBack(w)
-	if l.next() == w {
+	l.waiting.pushBack(w)
+	if l.waiting.first() == w {
 		l.setAlarm(t, a.again)
 	}
 	l.unlock()
@@ -37,7 +37,7 @@ func (l *Limiter) enter(ctx context.Context, p Priority) (origin, error) {
 // refuseEntry returns why p cannot even queue. Only here is the deadline looked
 // at: a pause that opens later evicts nobody.
 func (l *Limiter) refuseEntry(ctx context.Context, p Priority, a answer, t instant) error {
-	if p == Normal && l.maxWaiting > 0 && l.waiting[p].len >= l.maxWaiting {
+	if p == Normal && l.maxWaiting > 0 && l.waiting.queues[p].len >= l.maxWaiting {
 		a.reason = ReasonQueueFull
 		return l.blockedError(a, t)
 	}
@@ -78,10 +78,12 @@ func (l *Limiter) await(ctx context.Context, w *waiter) (origin, error) {
 			if a.reason == ReasonNone {
 				a.reason = ReasonWaiting
 			}
-			w.in.remove(w)
 			if w.granted {
 				// The grant and the end of ctx met; whoever is next has it.
+				l.granted.remove(w)
 				l.revoke(w)
+			} else {
+				l.waiting.remove(w)
 			}
 			l.handOut(t)
 			err := blockedBy(ctx, l.blockedError(a, t))
@@ -105,13 +107,13 @@ func (l *Limiter) admit(p Priority, t instant) origin {
 // callback that ends the caller's goroutine by runtime.Goexit must not take the
 // slot along.
 func (l *Limiter) handOver(p Priority, o origin) {
-	if len(l.outbox.pending) == 0 || p == call {
-		l.unlock()
+	if len(l.outbox.pending) == 0 {
+		l.mu.Unlock()
 		return
 	}
 	heard := false
 	defer func() {
-		if !heard {
+		if !heard && p != call {
 			(&Slot{limiter: l, origin: o}).Release()
 		}
 	}()
@@ -123,14 +125,22 @@ func (l *Limiter) handOver(p Priority, o origin) {
 // must follow every change that may open the gate, before the lock is given up:
 // a waiter whose wake-up is missed sleeps for ever.
 func (l *Limiter) handOut(t instant) {
+	if l.waiting.len == 0 && l.alarm.stop == nil {
+		return
+	}
+	l.serve(t)
+}
+
+// serve lets in all who may pass at t, and sets the alarm for the next.
+func (l *Limiter) serve(t instant) {
 	again := never
-	for w := l.next(); w != nil; w = l.next() {
+	for w := l.waiting.first(); w != nil; w = l.waiting.first() {
 		a := l.state.may(w.priority, t)
 		if a.reason != ReasonNone {
 			again = a.again
 			break
 		}
-		w.in.remove(w)
+		l.waiting.remove(w)
 		w.granted, w.origin = true, l.admit(w.priority, t)
 		l.granted.pushBack(w)
 		select {
@@ -139,25 +149,6 @@ func (l *Limiter) handOut(t instant) {
 		}
 	}
 	l.setAlarm(t, again)
-}
-
-// next returns who is first in line: a priority passes wherever a lower one does,
-// so when the first may not, nobody may.
-func (l *Limiter) next() *waiter {
-	for p := priorities - 1; p >= Normal; p-- {
-		if w := l.waiting[p].head; w != nil {
-			return w
-		}
-	}
-	return nil
-}
-
-func (l *Limiter) queued() int {
-	n := 0
-	for p := range l.waiting {
-		n += l.waiting[p].len
-	}
-	return n
 }
 
 // revoke undoes the grant of w, which is in no list.
@@ -175,6 +166,6 @@ func (l *Limiter) takeBack() {
 	for w := l.granted.tail; w != nil; w = l.granted.tail {
 		l.granted.remove(w)
 		l.revoke(w)
-		l.waiting[w.priority].pushFront(w)
+		l.waiting.pushFront(w)
 	}
 }

@@ -21,7 +21,7 @@ func admitUnheard(l *Limiter, p Priority, n int) []*waiter {
 	ws := make([]*waiter, n)
 	for i := range ws {
 		ws[i] = &waiter{priority: p, ready: make(chan struct{}, 1)}
-		l.waiting[p].pushBack(ws[i])
+		l.waiting.pushBack(ws[i])
 	}
 	l.handOut(l.look())
 	return ws
@@ -31,7 +31,7 @@ func queueOf(l *Limiter, p Priority) []*waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var ws []*waiter
-	for w := l.waiting[p].head; w != nil; w = w.next {
+	for w := l.waiting.queues[p].head; w != nil; w = w.next {
 		ws = append(ws, w)
 	}
 	return ws
@@ -42,13 +42,8 @@ func cancelAll(l *Limiter, ws []*waiter) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, w := range ws {
-		l.mu.Lock()
-		idle := w.in != nil
-		l.mu.Unlock()
-		if idle {
-			if o, err := l.await(ctx, w); err == nil {
-				(&Slot{limiter: l, origin: o}).Release()
-			}
+		if o, err := l.await(ctx, w); err == nil {
+			(&Slot{limiter: l, origin: o}).Release()
 		}
 	}
 }

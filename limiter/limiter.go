@@ -32,8 +32,8 @@ type Limiter struct {
 	line    *clock.Line
 	now     instant // of the last look at the clock
 	state   state
-	waiting [priorities]queue
-	granted queue // not yet collected
+	waiting waitlist
+	granted queue // let in, and have not heard of it
 	alarm   alarm
 	outbox  outbox
 }
@@ -58,7 +58,7 @@ func New(cfg Config) (*Limiter, error) {
 // Acquire waits for leave to start one new worker, and returns its slot. It is
 // AcquireAs with Normal.
 func (l *Limiter) Acquire(ctx context.Context) (*Slot, error) {
-	return l.AcquireAs(ctx, Normal)
+	return l.acquire(ctx, Normal, new(Slot))
 }
 
 // AcquireAs waits for a slot with priority p. It fails
@@ -70,6 +70,12 @@ func (l *Limiter) Acquire(ctx context.Context) (*Slot, error) {
 //
 // The caller must Release the slot.
 func (l *Limiter) AcquireAs(ctx context.Context, p Priority) (*Slot, error) {
+	return l.acquire(ctx, p, new(Slot))
+}
+
+// acquire fills in s and returns it. That its caller makes it lets the compiler
+// put it on the stack where Acquire is inlined; so for TryAcquire and Wait.
+func (l *Limiter) acquire(ctx context.Context, p Priority, s *Slot) (*Slot, error) {
 	if p < Normal || p > Emergency {
 		return nil, fmt.Errorf("limiter: priority is %d: it must be Normal, Resumed or Emergency", int(p))
 	}
@@ -77,12 +83,17 @@ func (l *Limiter) AcquireAs(ctx context.Context, p Priority) (*Slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Slot{limiter: l, origin: o}, nil
+	s.limiter, s.origin = l, o
+	return s, nil
 }
 
 // TryAcquire takes a slot for new work if one is free now and nobody waits for
 // it. Otherwise it returns a *BlockedError that says why and until when.
 func (l *Limiter) TryAcquire() (*Slot, error) {
+	return l.tryAcquire(new(Slot))
+}
+
+func (l *Limiter) tryAcquire(s *Slot) (*Slot, error) {
 	l.mu.Lock()
 	t := l.advance()
 	if b := l.blocked(&l.state, t); b.reason != ReasonNone {
@@ -91,15 +102,15 @@ func (l *Limiter) TryAcquire() (*Slot, error) {
 		l.unlock()
 		return nil, err
 	}
-	o := l.admit(Normal, t)
-	l.handOver(Normal, o)
-	return &Slot{limiter: l, origin: o}, nil
+	s.limiter, s.origin = l, l.admit(Normal, t)
+	l.handOver(Normal, s.origin)
+	return s, nil
 }
 
 // blocked says what TryAcquire, and so Status, answers at t.
 func (l *Limiter) blocked(s *state, t instant) answer {
 	a := s.may(Normal, t)
-	if a.reason == ReasonNone && l.queued() > 0 {
+	if a.reason == ReasonNone && l.waiting.len > 0 {
 		// Time has opened the gate, and those who waited for it go first.
 		a.reason = ReasonWaiting
 	}
@@ -111,11 +122,16 @@ func (l *Limiter) blocked(s *state, t instant) answer {
 // for an assumed pause, which is about new work, and not for the budget, since
 // the work has its slot. Its errors are those of AcquireAs.
 func (l *Limiter) Wait(ctx context.Context) (*Call, error) {
+	return l.wait(ctx, new(Call))
+}
+
+func (l *Limiter) wait(ctx context.Context, c *Call) (*Call, error) {
 	o, err := l.enter(ctx, call)
 	if err != nil {
 		return nil, err
 	}
-	return &Call{limiter: l, origin: o}, nil
+	c.limiter, c.origin = l, o
+	return c, nil
 }
 
 // advance looks at the clock, unless nothing depends on it, and brings the state

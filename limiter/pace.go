@@ -6,12 +6,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// pace is a steady rate on the limiter's own time line. A nil pace is none.
+// pace is a steady rate on the limiter's own time line.
 type pace struct {
 	limiter *rate.Limiter
 	every   float64 // seconds a token
 }
 
+// newPace returns nil where there is none to keep.
 func newPace(limit rate.Limit, burst int) *pace {
 	if limit == 0 || limit == rate.Inf {
 		return nil
@@ -22,26 +23,24 @@ func newPace(limit rate.Limit, burst int) *pace {
 // clockTime is t as x/time/rate takes it: only differences matter to it.
 func clockTime(t instant) time.Time { return time.Unix(0, 0).Add(t) }
 
-// delay is how long after t a token will be there. It takes none.
-func (p *pace) delay(t instant) time.Duration {
-	if p == nil {
-		return 0
-	}
+// may says when a token is there. It takes none.
+func (p *pace) may(t instant) answer {
 	// The limiter itself rounds down to whole nanoseconds, so take does not fail
 	// where this is zero.
 	missing := 1 - p.limiter.TokensAt(clockTime(t))
 	if missing <= 0 {
-		return 0
+		return answer{}
 	}
-	if d := missing * p.every * float64(time.Second); d < float64(never) {
-		return time.Duration(d)
+	wait := missing * p.every * float64(time.Second)
+	if wait < 1 {
+		return answer{}
 	}
-	return never / 2
+	at := never
+	if wait < float64(never) {
+		at = after(t, time.Duration(wait))
+	}
+	return answer{ReasonPace, at, at}
 }
 
-// take takes a token that delay has said is there.
-func (p *pace) take(t instant) {
-	if p != nil {
-		p.limiter.AllowN(clockTime(t), 1)
-	}
-}
+// take takes a token that may has said is there.
+func (p *pace) take(t instant) { p.limiter.AllowN(clockTime(t), 1) }

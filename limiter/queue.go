@@ -7,8 +7,39 @@ type waiter struct {
 	granted  bool          // it has been let in, and has not heard of it
 	origin   origin        // of what it was granted
 
-	in         *queue // the list that it is in
-	prev, next *waiter
+	prev, next *waiter // in the queue of its priority, or among the granted
+}
+
+// A waitlist is the queues of all priorities.
+type waitlist struct {
+	queues [priorities]queue
+	len    int
+}
+
+// first returns who is first in line: a priority passes wherever a lower one
+// does, so when the first may not, nobody may.
+func (l *waitlist) first() *waiter {
+	for p := priorities - 1; p >= Normal; p-- {
+		if w := l.queues[p].head; w != nil {
+			return w
+		}
+	}
+	return nil
+}
+
+func (l *waitlist) pushBack(w *waiter) {
+	l.queues[w.priority].pushBack(w)
+	l.len++
+}
+
+func (l *waitlist) pushFront(w *waiter) {
+	l.queues[w.priority].pushFront(w)
+	l.len++
+}
+
+func (l *waitlist) remove(w *waiter) {
+	l.queues[w.priority].remove(w)
+	l.len--
 }
 
 // A queue is a list of waiters in order of arrival. It is intrusive, so that a
@@ -19,7 +50,7 @@ type queue struct {
 }
 
 func (q *queue) pushBack(w *waiter) {
-	w.in, w.prev, w.next = q, q.tail, nil
+	w.prev, w.next = q.tail, nil
 	if q.tail != nil {
 		q.tail.next = w
 	} else {
@@ -30,7 +61,7 @@ func (q *queue) pushBack(w *waiter) {
 }
 
 func (q *queue) pushFront(w *waiter) {
-	w.in, w.prev, w.next = q, nil, q.head
+	w.prev, w.next = nil, q.head
 	if q.head != nil {
 		q.head.prev = w
 	} else {
@@ -51,6 +82,6 @@ func (q *queue) remove(w *waiter) {
 	} else {
 		q.tail = w.prev
 	}
-	w.in, w.prev, w.next = nil, nil, nil
+	w.prev, w.next = nil, nil
 	q.len--
 }

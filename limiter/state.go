@@ -154,10 +154,10 @@ func (s *state) may(p Priority, t instant) answer {
 }
 
 func (s *state) paced(t instant) answer {
-	if d := s.rules.pace.delay(t); d > 0 {
-		return answer{ReasonPace, after(t, d), after(t, d)}
+	if s.rules.pace == nil {
+		return answer{}
 	}
-	return answer{}
+	return s.rules.pace.may(t)
 }
 
 // turn is when p's next turn comes in an open pause. Nobody's comes before the
@@ -184,7 +184,9 @@ func (s *state) counts(o origin) bool { return o.counted && s.window > 0 && s.fr
 // admit lets p through.
 func (s *state) admit(p Priority, t instant) origin {
 	o := origin{known: true, generation: s.generation}
-	s.rules.pace.take(t)
+	if s.rules.pace != nil {
+		s.rules.pace.take(t)
+	}
 	if p == call {
 		return o
 	}

@@ -46,7 +46,7 @@ func (l *Limiter) status(s *state, t instant) Status {
 		Hold:     s.hold,
 		Budget:   s.budget,
 		InFlight: s.inFlight,
-		Waiting:  l.queued(),
+		Waiting:  l.waiting.len,
 	}
 	switch {
 	case s.open:
