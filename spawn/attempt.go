@@ -148,6 +148,7 @@ func (a *Attempt) succeeded(progress bool) {
 	a.progressed = a.progressed || progress
 	a.reported = nil
 	known := a.calls.reported
+	a.calls.leave, a.calls.failure = nil, nil // used, and answered
 	to, credential := a.origin(), a.credential
 	a.mu.Unlock()
 	if first {
@@ -168,6 +169,7 @@ func (a *Attempt) failed(ctx context.Context, err error) retry.Verdict {
 		v = a.calls.failure.now(now)
 	}
 	a.answered = false
+	a.calls.leave = nil
 	a.reported, a.verdict = err, v
 	to := a.origin()
 	a.mu.Unlock()

@@ -141,19 +141,32 @@ func TestAttempt_AStatedWaitIsNotCountedTwice(t *testing.T) {
 
 // A refusal that the worker lived with is not blamed for what happens later.
 func TestAttempt_ASuccessAnswersForTheFailuresBeforeIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		upstream := &play{steps: []step{{429, ""}, {200, ""}}, start: time.Now()}
-		f := newFleet(t, limiter.Config{}, upstream)
-		result, err := f.spawner.Run(t.Context(), spawn.Worker{Run: func(ctx context.Context, _ *spawn.Attempt) error {
-			require.Error(t, f.call(ctx))
-			require.NoError(t, f.call(ctx))
-			return errors.New("the answer makes no sense")
-		}})
-		require.Error(t, err)
-		require.Equal(t, spawn.Dead, result.State)
-		require.Equal(t, retry.Unknown, result.Attempts[0].Verdict.Class)
-		require.False(t, f.limiter.Status().Storm)
-	})
+	cases := map[string]func(ctx context.Context, a *spawn.Attempt, call func(context.Context) error) error{
+		"of a later call": func(ctx context.Context, _ *spawn.Attempt, call func(context.Context) error) error {
+			return call(ctx)
+		},
+		"by the worker's word": func(_ context.Context, a *spawn.Attempt, _ func(context.Context) error) error {
+			a.Progress()
+			return nil
+		},
+	}
+	for name, succeed := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				upstream := &play{steps: []step{{429, ""}, {200, ""}}, start: time.Now()}
+				f := newFleet(t, limiter.Config{}, upstream)
+				result, err := f.spawner.Run(t.Context(), spawn.Worker{Run: func(ctx context.Context, a *spawn.Attempt) error {
+					require.Error(t, f.call(ctx))
+					require.NoError(t, succeed(ctx, a, f.call))
+					return errors.New("the answer makes no sense")
+				}})
+				require.Error(t, err)
+				require.Equal(t, spawn.Dead, result.State)
+				require.Equal(t, retry.Unknown, result.Attempts[0].Verdict.Class)
+				require.Equal(t, len(upstream.at) == 1, f.limiter.Status().Storm)
+			})
+		})
+	}
 }
 
 // The refusal of a call that the worker survived opens the pause; that the worker
@@ -229,6 +242,28 @@ func TestAttempt_ACallIsGatedOnce(t *testing.T) {
 	}
 }
 
+// An Attempt.Wait that the worker has used for a call of its own is no leave for
+// another one.
+func TestAttempt_AWaitIsLeaveForOneCall(t *testing.T) {
+	cases := map[string]error{"that was accepted": nil, "that failed": poor{500}}
+	for name, outcome := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				upstream := &play{steps: []step{{200, ""}}, start: time.Now()}
+				f := newFleet(t, limiter.Config{Pace: 0.1}, upstream)
+				_, err := f.spawner.Run(t.Context(), spawn.Worker{Run: func(ctx context.Context, a *spawn.Attempt) error {
+					require.NoError(t, f.call(ctx))
+					require.NoError(t, a.Wait(ctx)) // until 10 s
+					a.Report(outcome)
+					return f.call(ctx)
+				}})
+				require.NoError(t, err)
+				require.Equal(t, seconds(0, 20), upstream.at)
+			})
+		})
+	}
+}
+
 // The leave that came with the slot does not last: a stated pause that opened in
 // between is waited for, and the answer counts as one of now.
 func TestAttempt_ALateFirstCallIsGatedAnew(t *testing.T) {
@@ -256,20 +291,24 @@ func TestAttempt_ALateFirstCallIsGatedAnew(t *testing.T) {
 func TestC2_InsideAnAttemptRefusalsAreTheAttempts(t *testing.T) {
 	cases := map[string]struct {
 		answer  step
+		policy  *retry.Policy
 		calls   []time.Duration
 		settled string
 	}{
-		"a refusal":   {step{429, ""}, seconds(0), "false"},
-		"an overload": {step{503, ""}, seconds(0), "false"},
-		"an auth":     {step{401, ""}, seconds(0), "false"},
-		"transient":   {step{500, ""}, seconds(0, 3, 9, 21), "false"}, // given up
+		"a refusal":                   {step{429, ""}, nil, seconds(0), "false"},
+		"an overload":                 {step{503, ""}, nil, seconds(0), "false"},
+		"an auth":                     {step{401, ""}, nil, seconds(0), "false"},
+		"transient":                   {step{500, ""}, nil, seconds(0), ""}, // the SDK may
+		"a refusal, with Retry":       {step{429, ""}, &retry.Policy{}, seconds(0), "false"},
+		"an overload, with Retry":     {step{503, ""}, &retry.Policy{}, seconds(0), "false"},
+		"transient, retried to death": {step{500, ""}, &retry.Policy{}, seconds(0, 3, 9, 21), "false"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				upstream := &play{steps: []step{c.answer}, start: time.Now()}
 				f := newFleet(t, limiter.Config{}, upstream)
-				f.client.Transport.(*httplimit.Transport).Retry = &retry.Policy{}
+				f.client.Transport.(*httplimit.Transport).Retry = c.policy
 				_, err := f.spawner.Run(t.Context(), spawn.Worker{Run: func(ctx context.Context, _ *spawn.Attempt) error {
 					req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://upstream", nil)
 					require.NoError(t, err)
