@@ -6,10 +6,11 @@ import (
 	"github.com/holdoff-go/holdoff/internal/clock"
 )
 
-// enter lets the caller through as p, or queues it.
-func (l *Limiter) enter(ctx context.Context, p Priority) (origin, error) {
+// enter lets the caller through as p, or queues it, and says in o of what origin
+// its reports are.
+func (l *Limiter) enter(ctx context.Context, p Priority, o *origin) error {
 	if ctx.Err() != nil {
-		return origin{}, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	l.mu.Lock()
 	t := l.advance()
@@ -17,13 +18,13 @@ func (l *Limiter) enter(ctx context.Context, p Priority) (origin, error) {
 	// Whoever waits with p, or above it, would have been let in before.
 	a := l.state.may(p, t)
 	if a.reason == ReasonNone {
-		o := l.admit(p, t)
-		l.handOver(p, o)
-		return o, nil
+		*o = l.admit(p, t)
+		l.handOver(p, *o)
+		return nil
 	}
 	if err := l.refuseEntry(ctx, p, a, t); err != nil {
 		l.unlock()
-		return origin{}, err
+		return err
 	}
 	w := &waiter{priority: p, ready: make(chan struct{}, 1)}
 	l.waiting.pushBack(w)
@@ -31,7 +32,7 @@ func (l *Limiter) enter(ctx context.Context, p Priority) (origin, error) {
 		l.setAlarm(t, a.again)
 	}
 	l.unlock()
-	return l.await(ctx, w)
+	return l.await(ctx, w, o)
 }
 
 // refuseEntry returns why p cannot even queue. Only here is the deadline looked
@@ -58,16 +59,16 @@ func (l *Limiter) refuseEntry(ctx context.Context, p Priority, a answer, t insta
 }
 
 // await sleeps until w has been let in, or ctx has ended.
-func (l *Limiter) await(ctx context.Context, w *waiter) (origin, error) {
+func (l *Limiter) await(ctx context.Context, w *waiter, o *origin) error {
 	for {
 		select {
 		case <-w.ready:
 			l.mu.Lock()
 			if w.granted {
 				l.granted.remove(w)
-				o := w.origin
+				*o = w.origin
 				l.mu.Unlock()
-				return o, nil
+				return nil
 			}
 			// A refusal or a hold has taken the grant back, and put w where it was.
 			l.mu.Unlock()
@@ -88,7 +89,7 @@ func (l *Limiter) await(ctx context.Context, w *waiter) (origin, error) {
 			l.handOut(t)
 			err := blockedBy(ctx, l.blockedError(a, t))
 			l.unlock()
-			return origin{}, err
+			return err
 		}
 	}
 }

@@ -42,8 +42,9 @@ func cancelAll(l *Limiter, ws []*waiter) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, w := range ws {
-		if o, err := l.await(ctx, w); err == nil {
-			(&Slot{limiter: l, origin: o}).Release()
+		s := &Slot{limiter: l}
+		if err := l.await(ctx, w, &s.origin); err == nil {
+			s.Release()
 		}
 	}
 }

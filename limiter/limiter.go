@@ -79,11 +79,10 @@ func (l *Limiter) acquire(ctx context.Context, p Priority, s *Slot) (*Slot, erro
 	if p < Normal || p > Emergency {
 		return nil, fmt.Errorf("limiter: priority is %d: it must be Normal, Resumed or Emergency", int(p))
 	}
-	o, err := l.enter(ctx, p)
-	if err != nil {
+	s.limiter = l
+	if err := l.enter(ctx, p, &s.origin); err != nil {
 		return nil, err
 	}
-	s.limiter, s.origin = l, o
 	return s, nil
 }
 
@@ -126,11 +125,10 @@ func (l *Limiter) Wait(ctx context.Context) (*Call, error) {
 }
 
 func (l *Limiter) wait(ctx context.Context, c *Call) (*Call, error) {
-	o, err := l.enter(ctx, call)
-	if err != nil {
+	c.limiter = l
+	if err := l.enter(ctx, call, &c.origin); err != nil {
 		return nil, err
 	}
-	c.limiter, c.origin = l, o
 	return c, nil
 }
 
