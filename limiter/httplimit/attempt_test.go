@@ -127,7 +127,7 @@ func TestAttempt_AStatedWaitIsNotCountedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		upstream := &play{steps: []step{{429, "20"}, {200, ""}}, start: time.Now()}
 		f := newFleet(t, limiter.Config{}, upstream)
-		_, err := f.spawner.Run(t.Context(), spawn.Worker{Run: func(ctx context.Context, _ *spawn.Attempt) error {
+		result, err := f.spawner.Run(t.Context(), spawn.Worker{Run: func(ctx context.Context, _ *spawn.Attempt) error {
 			err := f.call(ctx)
 			if err != nil {
 				time.Sleep(12 * time.Second) // it tidies up
@@ -136,6 +136,7 @@ func TestAttempt_AStatedWaitIsNotCountedTwice(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		require.Equal(t, seconds(0, 20), upstream.at)
+		require.Equal(t, 8*time.Second, result.Attempts[0].Verdict.RetryAfter, "what is left of it")
 	})
 }
 
@@ -267,7 +268,7 @@ func TestAttempt_AWaitIsLeaveForOneCall(t *testing.T) {
 // The leave that came with the slot does not last: a stated pause that opened in
 // between is waited for, and the answer counts as one of now.
 func TestAttempt_ALateFirstCallIsGatedAnew(t *testing.T) {
-	cases := map[string]time.Duration{"the pause is on": 5 * time.Second, "it has come and gone": 30 * time.Second}
+	cases := map[string]time.Duration{"the pause has just opened": time.Second / 2, "it is on": 5 * time.Second, "it has come and gone": 30 * time.Second}
 	for name, late := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
