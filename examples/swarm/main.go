@@ -1,0 +1,95 @@
+// Swarm runs 60 tasks as one swarm against an LLM provider on loopback that
+// refuses every call for a while, with a progress bar:
+//
+//	go run ./examples/swarm
+//
+// batch.go is the part to copy. With -store a second run starts only the tasks
+// that the first one did not finish, say because it was interrupted.
+//
+// It exits with status 1 if a task was lost, and 2 if it could not run or was
+// interrupted.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+)
+
+var (
+	errLost        = errors.New("tasks were lost")
+	errInterrupted = errors.New("interrupted")
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "swarm:", err)
+	if errors.Is(err, errLost) {
+		os.Exit(1)
+	}
+	os.Exit(2)
+}
+
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	o, err := parse(args, stdout)
+	if err != nil {
+		return err
+	}
+	return perform(ctx, o, stdout)
+}
+
+// perform runs the tasks, shows them meanwhile, and tells how it ended.
+func perform(ctx context.Context, o options, stdout io.Writer) error {
+	text, d := stdout, newDisplay(stdout)
+	if o.json {
+		text, d = io.Discard, silent{}
+	}
+	fmt.Fprint(text, preface(o))
+	s, err := newScene(o)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	b, err := newBatch(s, d)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+
+	watched := make(chan struct{})
+	over := make(chan struct{})
+	go func() {
+		defer close(watched)
+		b.watch(d, over)
+	}()
+	f := b.run(ctx)
+	close(over)
+	<-watched
+	d.end()
+
+	fmt.Fprint(text, f.summary())
+	if o.json {
+		if err := f.writeJSON(stdout); err != nil {
+			return err
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		if o.store != "" {
+			return fmt.Errorf("%w; run it again to go on", errInterrupted)
+		}
+		return errInterrupted
+	case f.Done < f.Tasks:
+		return fmt.Errorf("%w: %d of %d", errLost, f.Tasks-f.Done, f.Tasks)
+	}
+	return nil
+}
