@@ -46,14 +46,14 @@ func play(t *testing.T, ctx context.Context, o options) (figures, error) {
 
 func TestSwarm_LosesNothing(t *testing.T) {
 	for name, args := range map[string][]string{
-		"as it comes":        nil,
-		"another seed":       {"-seed", "7"},
-		"all at once":        {"-pace", "0s", "-cap", "60"},
-		"one at a time":      {"-cap", "1", "-tasks", "12"},
-		"a storm of 330 s":   {"-storm", "330s"},
-		"no storm":           {"-storm", "0s"},
-		"one task":           {"-tasks", "1", "-storm", "0s"},
-		"a storm over all":   {"-cap", "4", "-tasks", "4", "-pace", "20s", "-burst", "1", "-storm", "330s"},
+		"as it comes":      nil,
+		"another seed":     {"-seed", "7"},
+		"all at once":      {"-pace", "0s", "-cap", "60"},
+		"one at a time":    {"-cap", "1", "-tasks", "12"},
+		"a storm of 330 s": {"-storm", "330s"},
+		"no storm":         {"-storm", "0s"},
+		"one task":         {"-tasks", "1", "-storm", "0s"},
+		"a storm over all": {"-cap", "4", "-tasks", "4", "-pace", "20s", "-burst", "1", "-storm", "330s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
