@@ -9,6 +9,7 @@ import (
 	"math"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,9 @@ import (
 	"github.com/holdoff-go/holdoff/spawn"
 )
 
-func newLimiter(t *testing.T) *limiter.Limiter {
+func TestExampleTesting(t *testing.T) { testAgent(t) }
+
+func newLimiter(t testing.TB) *limiter.Limiter {
 	t.Helper()
 	l, err := limiter.New(limiter.Config{})
 	require.NoError(t, err)
@@ -379,8 +382,7 @@ func TestQueueFull_ALastRetryIsNotNew(t *testing.T) {
 // A stepClock is a fake clock with one time, in the year 2000, that moves only
 // when told. It stands for those that users bring.
 type stepClock struct {
-	*scene
-	ticks chan struct{}
+	mu    sync.Mutex
 	now   time.Time
 	after []fakeTimer
 }
@@ -390,7 +392,7 @@ type fakeTimer struct {
 	c  chan time.Time
 }
 
-func newStepClock() *stepClock { return &stepClock{scene: &scene{}, now: time.Unix(946684800, 0)} }
+func newStepClock() *stepClock { return &stepClock{now: time.Unix(946684800, 0)} }
 
 func (c *stepClock) Now() time.Time {
 	c.mu.Lock()
