@@ -41,7 +41,8 @@ type Runner struct {
 // with an error. cmd is one made by exec.Command that has not been started, a new
 // one for each attempt. Writers in its Stdout and Stderr get what it writes as
 // well; the returned output is empty if there is a Stdout and no Record, so that a
-// large one need not be held in memory.
+// large one need not be held in memory. A Stdin that is not a file must come to an
+// end by itself: os/exec waits for it.
 //
 // The error is nil if cmd ended by itself with exit code 0 and no error record. It
 // is a *retry.ProcessError otherwise, joined with the cause of ctx if that ended

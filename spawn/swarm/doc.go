@@ -11,7 +11,9 @@
 //
 // Members are started as they can be used, never more than Config.Cap at once,
 // so a million inputs cost no more memory than the members at work and the
-// results that wait for one before them. The failure of one is its own: it
+// results that wait for one before them. An input costs some 30 µs and 3 KB of
+// garbage besides its work (BenchmarkSwarm), one found in a Store 2 µs
+// (BenchmarkStored). The failure of one is its own: it
 // becomes that input's Result, and the others go on. What has finished is not
 // lost to a cancelled context, a drain, a panic or a broken loop.
 //
