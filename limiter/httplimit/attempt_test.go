@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -367,6 +368,42 @@ func TestAttempt_CallsPastTheTransportAreReportedToo(t *testing.T) {
 			return nil
 		}})
 		require.NoError(t, err)
+	})
+}
+
+// Calls of one attempt that run in parallel have an origin each.
+func TestAttempt_CallsInParallel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int32
+		f := newFleet(t, limiter.Config{}, memory(func(*http.Request) (*http.Response, error) {
+			n := calls.Add(1)
+			time.Sleep(time.Duration(n) * time.Second)
+			if n == 3 {
+				return response(429, header("Retry-After", "20"), http.NoBody), nil
+			}
+			return response(200, nil, http.NoBody), nil
+		}))
+		result, err := f.spawner.Run(t.Context(), spawn.Worker{Run: func(ctx context.Context, _ *spawn.Attempt) error {
+			if calls.Load() >= 8 {
+				return nil
+			}
+			var wg sync.WaitGroup
+			var failed atomic.Bool
+			for range 8 {
+				wg.Go(func() {
+					if f.call(ctx) != nil {
+						failed.Store(true)
+					}
+				})
+			}
+			wg.Wait()
+			require.True(t, f.limiter.Status().Storm, "the others began before the refusal")
+			require.True(t, failed.Load())
+			return errors.New("one of eight failed")
+		}})
+		require.NoError(t, err)
+		require.Equal(t, retry.RateLimited, result.Attempts[0].Verdict.Class)
+		require.Equal(t, 15*time.Second, result.Attempts[0].Verdict.RetryAfter)
 	})
 }
 

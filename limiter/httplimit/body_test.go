@@ -254,29 +254,53 @@ func TestBody_HowItEnds(t *testing.T) {
 
 // Close may come while a Read is blocked: whoever is last reports.
 func TestBody_ClosedWhileItIsRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, limiter.Config{})
-		body, w := io.Pipe()
-		client := &http.Client{Transport: &httplimit.Transport{Limiter: l, Acquire: true, Base: memory(func(*http.Request) (*http.Response, error) {
-			return response(200, header("Content-Type", "text/event-stream"), body), nil
-		})}}
-		resp, err := client.Get("http://upstream")
-		require.NoError(t, err)
-		read := make(chan error)
-		go func() {
-			_, err := resp.Body.Read(make([]byte, 1))
-			read <- err
-		}()
-		synctest.Wait()
-		require.Equal(t, 1, l.Status().InFlight)
-		require.NoError(t, resp.Body.Close())
-		require.ErrorIs(t, <-read, io.ErrClosedPipe)
-		require.Zero(t, l.Status().InFlight)
-		require.NoError(t, w.Close())
+	cases := map[string]struct {
+		n   int
+		err error
+	}{"then it fails": {0, io.ErrClosedPipe}, "then it brings something all the same": {1, nil}}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLimiter(t, limiter.Config{})
+				body := &blocking{closed: make(chan struct{}), n: c.n, err: c.err}
+				client := &http.Client{Transport: &httplimit.Transport{Limiter: l, Acquire: true, Base: memory(func(*http.Request) (*http.Response, error) {
+					return response(200, header("Content-Type", "text/event-stream"), body), nil
+				})}}
+				resp, err := client.Get("http://upstream")
+				require.NoError(t, err)
+				read := make(chan error)
+				go func() {
+					_, err := resp.Body.Read(make([]byte, 1))
+					read <- err
+				}()
+				synctest.Wait()
+				require.Equal(t, 1, l.Status().InFlight)
+				require.NoError(t, resp.Body.Close())
+				require.Equal(t, c.err, <-read)
+				require.Zero(t, l.Status().InFlight)
 
-		_, err = resp.Body.Read(make([]byte, 1))
-		require.ErrorIs(t, err, io.ErrClosedPipe)
-	})
+				_, err = resp.Body.Read(make([]byte, 1))
+				require.Equal(t, c.err, err)
+			})
+		})
+	}
+}
+
+// A blocking body reads nothing until it is closed, and then what it is told.
+type blocking struct {
+	closed chan struct{}
+	n      int
+	err    error
+}
+
+func (b *blocking) Read([]byte) (int, error) {
+	<-b.closed
+	return b.n, b.err
+}
+
+func (b *blocking) Close() error {
+	close(b.closed)
+	return nil
 }
 
 // On a real connection: the first event is in the caller's hands while the server

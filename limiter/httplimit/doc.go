@@ -59,6 +59,13 @@
 // An SDK of whose retries some are left on takes a *limiter.BlockedError for a
 // broken connection and asks again, each time in vain, before it hands it through.
 //
+// # Costs
+//
+// A call costs 0.4 µs more than with a bare transport when its body is text, 3.5 µs
+// for 2 KiB of JSON, and 0.2 µs for each event of a stream, with four allocations
+// more in a call and none in an event (BenchmarkRoundTrip, on two cores). At most
+// 64 KiB of a message are held at a time.
+//
 // # Limits
 //
 // The first 64 KiB of an error body, and of each message of a stream, are looked
