@@ -90,7 +90,8 @@ type Config struct {
 	// Logger gets one warning for each pause and one record for its end, each
 	// hold and each Resume; budget changes at level debug. nil is silent.
 	Logger *slog.Logger
-	// Clock is the source of time. nil is the system's.
+	// Clock is the source of time. It is asked under the limiter's lock and must
+	// not call the limiter. nil is the system's.
 	Clock Clock
 }
 

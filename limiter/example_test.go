@@ -46,7 +46,7 @@ func ExampleLimiter_Acquire_deadline() {
 	_, err = l.Acquire(ctx)
 	var blocked *limiter.BlockedError
 	if errors.As(err, &blocked) {
-		fmt.Println(blocked.Reason, blocked.Wanted.Round(time.Second))
+		fmt.Println(blocked.Reason, blocked.Wanted.Round(time.Minute))
 	}
 	fmt.Println(errors.Is(err, context.DeadlineExceeded))
 	// Output:
@@ -92,7 +92,7 @@ func ExampleLimiter_TryAcquire() {
 	slot.ReportRateLimited(30 * time.Second) // Retry-After: 30
 	_, err = l.TryAcquire()
 	if errors.As(err, &blocked) {
-		fmt.Println(blocked.Reason, time.Until(blocked.Until).Round(time.Second))
+		fmt.Println(blocked.Reason, blocked.Until.Sub(l.Status().Since).Round(time.Second))
 	}
 	// Output:
 	// budget

@@ -133,6 +133,9 @@ func (w *walk) checkBounds() {
 	} else {
 		require.False(w, s.guessed)
 		require.Zero(w, s.doublings)
+		if !s.open {
+			require.Zero(w, s.until(), "what is over is forgotten, so that the state can be steady")
+		}
 	}
 }
 
