@@ -67,9 +67,9 @@ func (e *Evidence) structure(text string, depth int, isError bool) string {
 
 func (e *Evidence) objects(text string, depth int, isError bool) string {
 	found := 0
-	visit := func(v loosejson.Value) {
+	visit := func(before string, v loosejson.Value) {
 		found++
-		e.value(v, depth+1, isError)
+		e.value(v, depth+1, isError || announced(before))
 	}
 	rest := loosejson.Find(text, maxItems, visit)
 	if found > 0 {
@@ -77,7 +77,7 @@ func (e *Evidence) objects(text string, depth int, isError bool) string {
 	}
 	if trimmed := strings.TrimLeft(text, " \t\r\n"); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') {
 		if v, ok := loosejson.Parse(trimmed); ok { // cut off at its end
-			visit(v)
+			visit("", v)
 			return ""
 		}
 	}
@@ -86,6 +86,17 @@ func (e *Evidence) objects(text string, depth int, isError bool) string {
 		return loosejson.Find(plain, maxItems, visit)
 	}
 	return text
+}
+
+// announced reports whether the words before an object call it an error, as in
+// "received error while streaming: {…}".
+func announced(before string) bool {
+	before = strings.TrimRight(before, " \t")
+	if !strings.HasSuffix(before, ":") {
+		return false
+	}
+	line := before[max(strings.LastIndexByte(before, '\n')+1, len(before)-64):]
+	return strings.Contains(line, "error") || strings.Contains(line, "Error") || strings.Contains(line, "failed")
 }
 
 func (e *Evidence) value(v loosejson.Value, depth int, isError bool) {

@@ -14,8 +14,9 @@ func Parse(text string) (Value, bool) {
 const maxTries = 32
 
 // Find calls f with the objects and arrays of objects that stand in text, at
-// most limit, and returns the text around them, with a space in the place of each.
-func Find(text string, limit int, f func(Value)) string {
+// most limit, and with the text before each. It returns the text around them,
+// with a space in the place of each.
+func Find(text string, limit int, f func(before string, v Value)) string {
 	first := strings.IndexByte(text, '{')
 	if first < 0 {
 		return text
@@ -38,7 +39,7 @@ func Find(text string, limit int, f func(Value)) string {
 		if ok && v.wellFormed() {
 			rest.WriteString(text[from:start])
 			rest.WriteByte(' ')
-			f(v)
+			f(text[from:start], v)
 			limit--
 			at, from = s.at, s.at
 		} else {

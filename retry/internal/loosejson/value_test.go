@@ -55,7 +55,7 @@ func TestFind(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			n := 0
-			rest := Find(c.text, 10, func(Value) { n++ })
+			rest := Find(c.text, 10, func(string, Value) { n++ })
 			require.Equal(t, c.found, n)
 			require.Equal(t, c.rest, rest)
 		})
@@ -64,7 +64,7 @@ func TestFind(t *testing.T) {
 
 func TestFind_BoundedOnBraces(t *testing.T) {
 	text := strings.Repeat("{", 1<<20)
-	require.Equal(t, text, Find(text, 10, func(Value) { t.Fatal("found one") }))
+	require.Equal(t, text, Find(text, 10, func(string, Value) { t.Fatal("found one") }))
 }
 
 func FuzzFind(f *testing.F) {
@@ -73,7 +73,7 @@ func FuzzFind(f *testing.F) {
 	f.Add(`[{"a`)
 	f.Fuzz(func(t *testing.T, text string) {
 		visit(t, text)
-		Find(text, 8, func(v Value) {
+		Find(text, 8, func(_ string, v Value) {
 			require.True(t, v.wellFormed())
 		})
 	})
