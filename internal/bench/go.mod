@@ -2,7 +2,10 @@ module github.com/holdoff-go/holdoff/internal/bench
 
 go 1.26.0
 
-require github.com/holdoff-go/holdoff v0.0.0
+require (
+	github.com/holdoff-go/holdoff v0.0.0
+	go.uber.org/goleak v1.3.0
+)
 
 require (
 	golang.org/x/sync v0.25.0

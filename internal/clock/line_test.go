@@ -77,7 +77,7 @@ func TestLine_Centuries(t *testing.T) {
 		require.GreaterOrEqual(t, now, last)
 		last = now
 	}
-	require.EqualValues(t, math.MaxInt64, last)
+	require.Equal(t, time.Duration(math.MaxInt64), last)
 }
 
 func TestReal(t *testing.T) {

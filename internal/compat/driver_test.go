@@ -3,6 +3,7 @@ package compat
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"testing/synctest"
 	"time"
@@ -202,7 +203,7 @@ func (d *driver) step() {
 		what = "refused"
 		h := d.anyOrigin()
 		overloaded := d.draw("overloaded", 4) == 0
-		stated := []int{0, 0, 0, 1, 5, 30, 100, -5, 1 << 33}[d.draw("stated", 9)]
+		stated := []int{0, 0, 0, 1, 5, 30, 100, -5, math.MaxInt32}[d.draw("stated", 9)]
 		if h == nil {
 			if overloaded {
 				d.l.ReportOverloaded(time.Duration(stated) * time.Second)
