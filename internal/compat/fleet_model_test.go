@@ -6,13 +6,13 @@ import (
 	"github.com/holdoff-go/holdoff/fleet"
 )
 
-// The numbers of the fleet's base set-up.
+// The numbers of the fleet's base set-up, with boots that are late sooner.
 const (
 	fleetBudget    = 10 * fleet.Dollar
 	fleetInstances = 20
 	fleetWindow    = 3
 	fleetPer       = 15 * time.Minute
-	fleetBoot      = 150 * time.Minute
+	fleetBoot      = 12 * time.Minute
 	fleetResolve   = 10 * time.Minute
 	fleetFresh     = 6 * time.Minute
 	fleetLag       = time.Minute

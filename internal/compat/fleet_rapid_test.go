@@ -52,6 +52,7 @@ func TestFleetAgreesWithItsModel(t *testing.T) {
 			"settle":   d.settle,
 			"end":      d.end,
 			"signal":   d.signal,
+			"outage":   d.outage,
 			"observe":  d.observe,
 			"machine":  d.machine,
 			"kill":     d.kill,
@@ -63,9 +64,10 @@ func TestFleetAgreesWithItsModel(t *testing.T) {
 
 func (d *fleetDriver) guard() *fleet.Guard {
 	g, err := fleet.New(fleet.Config{
-		Caps:   fleet.Caps{HourlyBudget: fleetBudget, Instances: fleetInstances},
-		Window: fleet.Window{Launches: fleetWindow, Per: fleetPer},
-		Ledger: d.ledger, Clock: d.clock,
+		Caps:         fleet.Caps{HourlyBudget: fleetBudget, Instances: fleetInstances},
+		Window:       fleet.Window{Launches: fleetWindow, Per: fleetPer},
+		BootDeadline: fleetBoot,
+		Ledger:       d.ledger, Clock: d.clock,
 	})
 	require.NoError(d.t, err)
 	return g
@@ -253,11 +255,29 @@ func (d *fleetDriver) end(t *rapid.T) {
 }
 
 func (d *fleetDriver) signal(t *rapid.T) {
-	demand := fleet.Demand{
+	d.tell(t, fleet.Demand{
 		Pending: rapid.SampledFrom([]int{0, 59, 59, 59}).Draw(t, "pending"),
 		Running: rapid.SampledFrom([]int{0, 0, 0, 5}).Draw(t, "running"),
 		Target:  rapid.SampledFrom([]int{0, 10, 20}).Draw(t, "target"),
+	})
+}
+
+// outage is the road to an emergency, which single signals seldom find.
+func (d *fleetDriver) outage(t *rapid.T) {
+	for i := range 3 {
+		if d.model.observing {
+			d.observe(t)
+		}
+		demand := fleet.Demand{Running: 5, Target: 20}
+		if i > 0 {
+			demand = fleet.Demand{Pending: 59, Target: 20}
+		}
+		d.tell(t, demand)
+		d.clock.now = d.clock.now.Add(time.Minute)
 	}
+}
+
+func (d *fleetDriver) tell(t *rapid.T, demand fleet.Demand) {
 	require.NoError(t, d.any(t).Signal(d.ctx, demand))
 	d.model.look(d.clock.now)
 	d.model.signal(demand)
