@@ -256,7 +256,7 @@ func (s *state) cuts(t instant, r refusal) bool {
 	case !s.isNews(r), s.inFlight == 0, s.probes(r.origin), s.stale(r.origin):
 		return false
 	case r.known:
-		return !s.open || !s.pauses(r)
+		return !s.open
 	default:
 		return t-s.lastCut >= cutEvery
 	}
@@ -271,7 +271,7 @@ func (s *state) refuse(t instant, r refusal) {
 	s.quietFrom = t
 	if s.pauses(r) {
 		s.pause(t, r)
-	} else {
+	} else if r.known {
 		// Only the budget learns. The generation goes up all the same, so that the
 		// others of this burst cut nothing.
 		s.generation++

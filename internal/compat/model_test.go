@@ -272,7 +272,7 @@ func (m *model) refused(t *ticket, overloaded bool, stated int) {
 	if t == nil {
 		cut = cut && m.cutAgo >= 2
 	} else {
-		cut = cut && (opens || stated == 0 && m.pause == 0)
+		cut = cut && opens
 	}
 	if cut {
 		m.budget = min(m.budget, max(m.cut(m.budget, m.inFlight()), m.floor))
@@ -280,7 +280,9 @@ func (m *model) refused(t *ticket, overloaded bool, stated int) {
 		m.cutAgo = 0
 	}
 	if stated == 0 && m.pause == 0 {
-		m.era++
+		if t != nil {
+			m.era++
+		}
 		return
 	}
 
