@@ -1,12 +1,16 @@
 package limiter_test
 
 import (
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/retry"
 )
 
 // The rows of the tower's table, by their ids: "acquire" is TryAcquire, "429" is
@@ -135,9 +139,21 @@ func TestTowerParity(t *testing.T) {
 			require.Zero(s, st.BlockedUntil)
 		}},
 		{"T-G10 a quota is no business of the gate", func(s *scene) {
-			// Whoever reads an error as an exhausted quota reports nothing here: the
-			// credential is parked, and the others go on.
-			s.take().Release()
+			slot := s.take()
+			verdict := retry.Standard(nil).Classify(s.ctx, retry.Response(&http.Response{
+				StatusCode: http.StatusTooManyRequests,
+				Header:     http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(`{"error":{"type":"insufficient_quota","code":"insufficient_quota",` +
+					`"message":"You exceeded your current quota, please check your plan and billing details."}}`)),
+			}))
+			switch verdict.Class { // as every caller does: only refusals are reported
+			case retry.RateLimited:
+				slot.ReportRateLimited(verdict.RetryAfter)
+			case retry.Overloaded:
+				slot.ReportOverloaded(verdict.RetryAfter)
+			}
+			require.Equal(s, retry.QuotaExhausted, verdict.Class)
+			slot.Release()
 			st := s.l.Status()
 			require.Equal(s, 16, st.Budget)
 			require.Equal(s, limiter.ReasonNone, st.Reason)
