@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdoff-go/holdoff/internal/attempt"
 	"github.com/holdoff-go/holdoff/internal/clock"
+	"github.com/holdoff-go/holdoff/retry/internal/evidence"
 )
 
 // Do calls f until it succeeds, fails in a way that no retry will mend, or the
@@ -73,8 +74,8 @@ func newRun(ctx context.Context, p Policy) *run {
 // failed takes the error of an attempt and returns the wait before the next
 // one, or the error that ends the run.
 func (r *run) failed(ctx context.Context, err error) (time.Duration, error) {
-	var done *Error
-	if errors.As(err, &done) {
+	done, permanent := marks(err)
+	if done {
 		return 0, err
 	}
 	v := Ask(ctx, r.policy.Classifier, err)
@@ -88,8 +89,7 @@ func (r *run) failed(ctx context.Context, err error) (time.Duration, error) {
 	if r.inside && v.Class != Transient {
 		return 0, err
 	}
-	var permanent *backoff.PermanentError
-	if !v.Class.Retryable() || errors.As(err, &permanent) {
+	if !v.Class.Retryable() || permanent {
 		if v.Class == Canceled {
 			return 0, r.ended(ctx)
 		}
@@ -139,4 +139,20 @@ func (r *run) ended(ctx context.Context) error {
 		}
 	}
 	return &r.failure
+}
+
+// marks reports whether err holds an Error, and whether it holds a
+// *backoff.PermanentError. errors.As would not come back from a chain that is a
+// circle.
+func marks(err error) (done, permanent bool) {
+	evidence.Walk(err, func(err error) bool {
+		switch err.(type) {
+		case *Error:
+			done = true
+		case *backoff.PermanentError:
+			permanent = true
+		}
+		return !done
+	})
+	return done, permanent
 }

@@ -186,6 +186,14 @@ func TestC2_InsideAnAttemptOnlyTransientIsRetried(t *testing.T) {
 	})
 }
 
+func TestDo_ErrorsThatAreACircle(t *testing.T) {
+	round := &circle{}
+	round.next = round
+	at, err := calls(t.Context(), retry.Policy{}, round)
+	require.Len(t, at, 1)
+	require.EqualError(t, err, "unknown after 1 attempt: circle")
+}
+
 func TestDo_ReturnsTheLastValue(t *testing.T) {
 	got, err := retry.Do(t.Context(), retry.Policy{}, func(context.Context) (string, error) {
 		return "half an answer", retry.Fatal

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,14 +64,32 @@ func (h *Header) IsPlan() bool { return h.unified.status != "" || h.codex[0].use
 func (h *Header) PlanAllowed() bool { return strings.HasPrefix(h.unified.status, "allowed") }
 
 func (h *Header) read(header map[string][]string) {
-	for name, values := range header {
-		if len(values) > 0 {
-			value := values[0]
-			if len(values) > 1 && strings.EqualFold(name, "ratelimit") {
-				value = strings.Join(values, ", ")
-			}
-			h.set(name, value)
+	if len(header) > 2*maxBuckets { // more than can be kept: always keep the same ones
+		for _, name := range slices.Sorted(maps.Keys(header)) {
+			h.setAll(name, header[name])
 		}
+		return
+	}
+	for name, values := range header {
+		h.setAll(name, values)
+	}
+}
+
+func (h *Header) setAll(name string, values []string) {
+	switch {
+	case len(values) == 0:
+	case len(values) > 1 && strings.EqualFold(name, "ratelimit"):
+		h.set(name, strings.Join(values[:min(len(values), maxBuckets)], ", "))
+	default:
+		h.set(name, values[0])
+	}
+}
+
+// put keeps value. Of a name that comes in two spellings, in the random order of
+// a map, always the same one counts.
+func put(to *string, value string) {
+	if value > *to {
+		*to = value
 	}
 }
 
@@ -89,21 +108,21 @@ func (h *Header) set(name, value string) {
 	lower := plain[:len(name)]
 	switch string(lower) {
 	case "retry-after":
-		h.retryAfter = value
+		put(&h.retryAfter, value)
 	case "date":
-		h.date = value
+		put(&h.date, value)
 	case "retry-after-ms":
-		h.millis[0] = value
+		put(&h.millis[0], value)
 	case "x-ms-retry-after-ms":
-		h.millis[1] = value
+		put(&h.millis[1], value)
 	case "x-amz-retry-after":
-		h.millis[2] = value
+		put(&h.millis[2], value)
 	case "x-ratelimit-reset-after", "x-ratelimit-retry-after":
-		h.after = value
+		put(&h.after, value)
 	case "ratelimit":
-		h.draft = value
+		put(&h.draft, value)
 	case "x-amzn-errortype", "x-amzn-error-type":
-		h.errorType = value
+		put(&h.errorType, value)
 	default:
 		switch {
 		case bytes.Contains(lower, []byte("ratelimit")), bytes.Contains(lower, []byte("rate-limit")):
@@ -122,9 +141,9 @@ func (h *Header) setLimit(name, value string) {
 		return
 	}
 	if base, ok := cutWord(name, "remaining"); ok {
-		h.bucket(base).remaining = strings.TrimSpace(value)
+		put(&h.bucket(base).remaining, strings.TrimSpace(value))
 	} else if base, ok := cutWord(name, "reset"); ok {
-		h.bucket(base).reset = value
+		put(&h.bucket(base).reset, value)
 	}
 }
 
@@ -160,20 +179,20 @@ func (h *Header) bucket(name string) *bucket {
 func (p *plan) set(name, value string) {
 	switch name {
 	case "status":
-		p.status = value
+		put(&p.status, value)
 	case "reset":
-		p.reset = value
+		put(&p.reset, value)
 	case "representative-claim":
-		p.claim = value
+		put(&p.claim, value)
 	case "overage-status":
-		p.overage.status = value
+		put(&p.overage.status, value)
 	case "overage-reset":
-		p.overage.reset = value
+		put(&p.overage.reset, value)
 	default:
 		if w, ok := strings.CutSuffix(name, "-status"); ok {
-			p.window(w).status = value
+			put(&p.window(w).status, value)
 		} else if w, ok := strings.CutSuffix(name, "-reset"); ok {
-			p.window(w).reset = value
+			put(&p.window(w).reset, value)
 		}
 	}
 }
@@ -202,11 +221,11 @@ func (h *Header) setCodex(name, value string) {
 	}
 	switch rest {
 	case "used-percent":
-		w.used = value
+		put(&w.used, value)
 	case "reset-after-seconds":
-		w.after = value
+		put(&w.after, value)
 	case "reset-at":
-		w.reset = value
+		put(&w.reset, value)
 	}
 }
 
