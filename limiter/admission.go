@@ -63,15 +63,13 @@ func (l *Limiter) await(ctx context.Context, w *waiter, o *origin) error {
 	for {
 		select {
 		case <-w.ready:
-			l.mu.Lock()
-			if w.granted {
-				l.granted.remove(w)
+			// Not under the lock, which whoever granted this holds just now: all who
+			// wake would queue up there once more.
+			if w.granted.CompareAndSwap(true, false) {
 				*o = w.origin
-				l.mu.Unlock()
 				return nil
 			}
 			// A refusal or a hold has taken the grant back, and put w where it was.
-			l.mu.Unlock()
 		case <-ctx.Done():
 			l.mu.Lock()
 			t := l.advance()
@@ -79,7 +77,7 @@ func (l *Limiter) await(ctx context.Context, w *waiter, o *origin) error {
 			if a.reason == ReasonNone {
 				a.reason = ReasonWaiting
 			}
-			if w.granted {
+			if w.granted.CompareAndSwap(true, false) {
 				// The grant and the end of ctx met; whoever is next has it.
 				l.granted.remove(w)
 				l.revoke(w)
@@ -126,14 +124,15 @@ func (l *Limiter) handOver(p Priority, o origin) {
 // must follow every change that may open the gate, before the lock is given up:
 // a waiter whose wake-up is missed sleeps for ever.
 func (l *Limiter) handOut(t instant) {
-	if l.waiting.len == 0 && l.alarm.stop == nil {
-		return
+	if l.waiting.len > 0 || l.granted.len > 0 || l.alarm.stop != nil {
+		l.serve(t)
 	}
-	l.serve(t)
 }
 
-// serve lets in all who may pass at t, and sets the alarm for the next.
 func (l *Limiter) serve(t instant) {
+	for w := l.granted.head; w != nil && !w.granted.Load(); w = l.granted.head {
+		l.granted.remove(w) // it has heard
+	}
 	again := never
 	for w := l.waiting.first(); w != nil; w = l.waiting.first() {
 		a := l.state.may(w.priority, t)
@@ -142,7 +141,8 @@ func (l *Limiter) serve(t instant) {
 			break
 		}
 		l.waiting.remove(w)
-		w.granted, w.origin = true, l.admit(w.priority, t)
+		w.origin = l.admit(w.priority, t)
+		w.granted.Store(true)
 		l.granted.pushBack(w)
 		select {
 		case w.ready <- struct{}{}:
@@ -157,7 +157,6 @@ func (l *Limiter) revoke(w *waiter) {
 	if w.priority != call {
 		l.state.revoke(w.origin)
 	}
-	w.granted = false
 }
 
 // takeBack revokes all grants that nobody has collected, and puts their waiters
@@ -166,7 +165,9 @@ func (l *Limiter) revoke(w *waiter) {
 func (l *Limiter) takeBack() {
 	for w := l.granted.tail; w != nil; w = l.granted.tail {
 		l.granted.remove(w)
-		l.revoke(w)
-		l.waiting.pushFront(w)
+		if w.granted.CompareAndSwap(true, false) {
+			l.revoke(w)
+			l.waiting.pushFront(w)
+		}
 	}
 }

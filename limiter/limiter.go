@@ -33,7 +33,7 @@ type Limiter struct {
 	now     instant // of the last look at the clock
 	state   state
 	waiting waitlist
-	granted queue // let in, and have not heard of it
+	granted queue // let in; some have not heard of it
 	alarm   alarm
 	outbox  outbox
 }

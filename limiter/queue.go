@@ -1,11 +1,16 @@
 package limiter
 
+import "sync/atomic"
+
 // A waiter is one blocked caller. Its fields are guarded by the limiter's lock.
 type waiter struct {
 	priority Priority
 	ready    chan struct{} // buffered: a grant is never waited on
-	granted  bool          // it has been let in, and has not heard of it
-	origin   origin        // of what it was granted
+	origin   origin        // of what it was granted; published by granted
+	// granted says that it has been let in and has not heard of it. It is set
+	// under the lock. Whoever clears it has the grant: the caller, who does so
+	// without the lock, or a refusal that takes it back.
+	granted atomic.Bool
 
 	prev, next *waiter // in the queue of its priority, or among the granted
 }

@@ -58,7 +58,7 @@ func (l *Limiter) refuse(o *origin, cause Reason, stated time.Duration) {
 func (l *Limiter) askCut() (n *int) {
 	budget, inFlight := l.state.budget, l.state.inFlight
 	for w := l.granted.head; w != nil; w = w.next {
-		if w.priority != call {
+		if w.granted.Load() && w.priority != call {
 			inFlight-- // it has not heard of its leave
 		}
 	}
