@@ -169,6 +169,39 @@ func TestAlarm_SurvivesItsWatcher(t *testing.T) {
 	})
 }
 
+// handClock's waits end by hand.
+type handClock struct {
+	clock.Real
+	tick chan time.Time
+}
+
+func (c handClock) After(time.Duration) <-chan time.Time { return c.tick }
+
+// A watcher that was stopped may still take the tick, when both come at once. The
+// one that runs by then must not sleep on for it.
+func TestAlarm_TickTakenByAnOlderWatcher(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := handClock{tick: make(chan time.Time, 1)}
+		l, err := New(Config{Clock: c})
+		require.NoError(t, err)
+		l.ReportRateLimited(time.Minute)
+		go l.watch(c.tick, make(chan struct{})) // the older one: first in the channel's line
+		synctest.Wait()
+		go func() {
+			slot, err := l.Acquire(context.Background())
+			require.NoError(t, err)
+			slot.Release()
+		}()
+		synctest.Wait()
+		require.Equal(t, 1, l.Status().Waiting)
+		time.Sleep(time.Minute)
+		c.tick <- time.Now()
+		synctest.Wait()
+		require.Zero(t, l.Status().Waiting)
+		// The bubble reports a watcher that is left over.
+	})
+}
+
 // 64 goroutines call everything; then nothing is left over.
 func TestN6_EverythingAtOnce(t *testing.T) {
 	var l *Limiter
