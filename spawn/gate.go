@@ -10,7 +10,7 @@ import (
 )
 
 // admit waits as d says, and for the credential, and then for a slot.
-func (r *run) admit(d decision) (p *place, call *limiter.Call, end decision) {
+func (r *run) admit(d decision) (*place, *limiter.Call, decision) {
 	for wait := d.wait; ; wait = 0 {
 		parked := r.parked()
 		if parked.end != Queued {

@@ -12,15 +12,13 @@ import (
 
 // A decision is what follows an attempt, or a wait: an end, or another attempt.
 type decision struct {
-	end     State // Queued: none
+	end     State       // Queued: none
+	class   retry.Class // of the run's error; Unknown: that of the last attempt
 	reasons []error
 
 	wait     time.Duration // before the next attempt goes to the gate
 	priority limiter.Priority
 }
-
-// none is no instant on a run's line.
-const none time.Duration = -1
 
 func ends(s State, reasons ...error) decision { return decision{end: s, reasons: reasons} }
 
@@ -73,7 +71,7 @@ func (r *run) judge(a *Attempt, err error) decision {
 // that the attempt was made in a storm to see whether it is over.
 func (r *run) refused(v retry.Verdict, probe bool) decision {
 	if v.RetryAfter > r.spawner.maxInlineWait {
-		return r.park(r.result.RetryAt)
+		return r.park(v.Class, r.result.RetryAt)
 	}
 	if r.since == none {
 		r.since = r.line.Now()
@@ -133,7 +131,7 @@ func (r *run) exhausted(v retry.Verdict) decision {
 		return d
 	}
 	if _, ok := r.climb(); !ok { // a quota that stays used up is not asked for ever
-		return r.park(until)
+		return r.park(retry.QuotaExhausted, until)
 	}
 	return r.again(0, 0)
 }
@@ -147,56 +145,56 @@ func (r *run) parked() decision {
 	}
 	wait := until.Sub(now)
 	if !stated || wait > r.spawner.maxInlineWait || r.tooLong(wait) != nil {
-		return r.park(until)
+		return r.park(retry.QuotaExhausted, until)
 	}
 	return decision{wait: wait}
 }
 
-func (r *run) park(until time.Time) decision {
+func (r *run) park(class retry.Class, until time.Time) decision {
 	r.result.RetryAt = until
-	return ends(Parked, ErrParked)
+	return decision{end: Parked, class: class, reasons: []error{ErrParked}}
 }
 
 // stopped decides on a wait that ended with err.
 func (r *run) stopped(err error) decision {
-	if is(err, retry.ErrElapsed) {
-		return ends(Dead, err)
-	}
 	if blocked, ok := as[*limiter.BlockedError](err); ok {
 		r.result.RetryAt = blocked.Until
 	}
-	if r.ctx.Err() != nil {
+	switch {
+	case is(err, retry.ErrElapsed):
+		return ends(Dead, err)
+	case r.ctx.Err() != nil:
 		return r.canceled()
+	default:
+		return ends(Canceled, err)
 	}
-	return ends(Canceled, err)
 }
 
 // canceled ends the run for what ended its context, if that has ended.
 func (r *run) canceled() decision {
-	err, cause := r.ctx.Err(), context.Cause(r.ctx)
-	switch {
-	case err == nil:
-		return ends(Canceled)
-	case is(cause, err):
-		return ends(Canceled, cause)
-	default:
-		return ends(Canceled, cause, err)
+	d := decision{end: Canceled, class: retry.Canceled}
+	if err := r.ctx.Err(); err != nil {
+		d.reasons = append(d.reasons, context.Cause(r.ctx))
+		if !is(d.reasons[0], err) {
+			d.reasons = append(d.reasons, err)
+		}
 	}
+	return d
 }
 
 // class is that of the run's error.
 func (r *run) class(d decision) retry.Class {
-	status := r.spawner.limiter.Status()
 	switch {
-	case r.ctx.Err() != nil:
-		return retry.Canceled
-	case d.end == Parked && !r.verdict.Class.Refusal():
-		return retry.QuotaExhausted
+	case d.class != retry.Unknown:
+		return d.class
 	case r.result.Total > 0:
 		return r.verdict.Class
-	case !status.Storm && status.BlockedUntil.IsZero(): // kept out by no refusal
+	}
+	// It never got past the limiter.
+	switch st := r.spawner.limiter.Status(); {
+	case !st.Storm && st.BlockedUntil.IsZero(): // and no refusal kept it out
 		return retry.Canceled
-	case status.Reason == limiter.ReasonOverloaded:
+	case st.Reason == limiter.ReasonOverloaded:
 		return retry.Overloaded
 	default:
 		return retry.RateLimited

@@ -22,16 +22,19 @@ type run struct {
 	elapsed <-chan time.Time // fires when MaxElapsed has passed; nil until needed
 	ladder  *ladder
 	stormy  bool          // the present attempt began in a storm
-	since   time.Duration // on line, of the first refusal in a row; negative: none
+	since   time.Duration // on line, of the first refusal in a row; none: there is none
 
 	accepted bool // a call of any attempt was
 	result   Result
-	verdict  retry.Verdict // of the last failure
+	verdict  retry.Verdict // of the last attempt
 
 	// Guarded by spawner.mu.
 	entry  entry
 	atLast bool // no retry follows the present or next attempt
 }
+
+// none is no time on a run's line.
+const none time.Duration = -1
 
 // loop runs the worker to its end.
 func (r *run) loop() (Result, error) {

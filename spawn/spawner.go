@@ -80,9 +80,10 @@ func (s *Spawner) Run(ctx context.Context, w Worker) (Result, error) {
 	return r.loop()
 }
 
-// Start runs w on a goroutine of its own, which ends with the run. It is for
-// work that its caller does not wait for at once: inside another worker it takes
-// a slot of its own.
+// Start runs w on a goroutine of its own, which ends with the run. It is for work
+// that its caller does not wait for: inside another worker it takes a slot of its
+// own, and parents that hold all slots while they wait for such work wait for
+// ever. For children in parallel call Run on goroutines.
 func (s *Spawner) Start(ctx context.Context, w Worker) *Handle {
 	h := &Handle{done: make(chan struct{})}
 	r, err := s.admit(ctx, w)
@@ -154,7 +155,8 @@ func (s *Spawner) accepted(origin uint64) {
 // workers that wait: they are Canceled with ErrDraining. Running attempts go on,
 // but are not retried. Drain returns nil when the last of them has ended; when
 // ctx ends first, the rest is cancelled with the cause ErrDraining, and Drain
-// returns a *StragglersError that names them, without waiting for them.
+// returns a *StragglersError that names them, without waiting for them. A worker
+// or a hook that calls Drain waits for itself.
 func (s *Spawner) Drain(ctx context.Context) error {
 	s.mu.Lock()
 	s.draining = true
