@@ -130,9 +130,9 @@ var codePatterns = []struct {
 		"contextlength", "contextwindow", "contentfilter", "contentpolicy", "contentmoderation", "moderation", "safety", "toolarge", "toolong", "sizelimit", "lengthexceeded", "maxtokens", "unsupportedcountry", "unsupportedregion",
 	}},
 	{capacityCode, []string{
-		"overload", "capacity", "notready", "serverbusy", "enginebusy", "serviceunavailable", "temporarilyunavailable", "resourceunavailable", "noinstances", "outofstock",
+		"overload", "capacity", "notready", "serverbusy", "enginebusy", "serviceunavailable", "temporarilyunavailable", "resourceunavailable", "noinstances", "outofstock", "poolexhausted", "allocationfailed",
 	}},
-	{stopCode, []string{"limitexceeded", "limitreached", "resourcelimit", "maximumreached"}},
+	{stopCode, []string{"limitexceeded", "limitreached", "resourcelimit", "maximumreached", "countexceeded"}},
 	{authCode, []string{
 		"apikey", "authentication", "authorization", "unauthorized", "unauthenticated", "notauthenticated", "permission", "accessdenied", "forbidden", "expiredtoken", "tokenexpired", "invalidtoken", "tokeninvalid", "invalidauth",
 		"invalidclienttoken", "invalidgrant", "revoked", "credential",

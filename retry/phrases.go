@@ -50,7 +50,7 @@ var phraseList = []struct {
 		"hit your*rate limit", "hit the*rate limit", "hit a*rate limit", "reached your*rate limit", "reached the*rate limit", "exceeded your*rate limit", "exceed your*rate limit",
 		"too many requests", "toomanyrequests", "too many tokens, please", "too many tokens processed", "too many concurrent", "requests too frequent", "too frequent", "frequency limit",
 		"throttled", "throttling exception", "throttling error", "throttling:", "please slow down", "slow down your", "limiting requests", "reduce your request rate", "reduce the frequency", "request rate*exceed", "request rate*too",
-		"max rpm", "max tpm", "max concurren", "concurrency limit!", "concurrent request!", "concurrent session!", "limit of concurrent", "calls / minute", "calls per minute", "requests per minute!", "requests per second!", "tokens per minute!", "requests / minute",
+		"max rpm", "max tpm", "qps!", "qps request limit", "max concurren", "concurrency limit!", "concurrent request!", "concurrent session!", "limit of concurrent", "calls / minute", "calls per minute", "requests per minute!", "requests per second!", "tokens per minute!", "requests / minute",
 		"resource has been exhausted", "resource exhausted", "enhance your calm", "no deployments available", "secondary rate limit", "call rate limit", "hit the quota of*per",
 	}},
 	{windowPhrase, []string{"exhausted your capacity", "quota will reset", "limit will reset"}},
@@ -63,24 +63,24 @@ var phraseList = []struct {
 		"credit balance is", "credit balance too", "credit balance of 0", "credits exhausted", "credits have been used", "credits have been exhausted", "credits error", "available credits!", "included credits!", "requires more credits", "purchase more credits", "buy more credits", "add more credits", "usage credits are required", "credits are required", "balance is too low", "balance exhausted", "negative balance", "please recharge", "top up",
 		"can only afford", "payment required", "past due", "unpaid invoice", "past invoices", "billing hard limit", "billing account*disabled", "billing not active", "enable billing", "billing details!", "account is not active", "account*suspended", "account*in arrears", "billing cycle!", "free quota used",
 		"hit your*limit", "hit*usage limit", "reached your*usage limit", "reached your*session limit", "reached your*weekly limit", "reached your*monthly limit", "reached your*daily limit", "reached your*spend", "reached your*plan limit", "usage limit!", "usage limits!", "usage cap!", "out of extra usage", "extra usage is required", "long context requests",
-		"daily limit!", "weekly limit!", "monthly limit!", "hourly limit!", "session limit!", "plan limit!", "key limit!", "hour limit!", "5 hour limit!", "weekly/monthly limit!", "spend limit!", "spending limit!", "spending cap!", "spending limit or", "monthly cap!", "free tier limit!", "trial limit!",
+		"daily limit!", "daily request limit!", "monthly request limit!", "will exceed your*limit", "weekly limit!", "monthly limit!", "hourly limit!", "session limit!", "plan limit!", "key limit!", "hour limit!", "5 hour limit!", "weekly/monthly limit!", "spend limit!", "spending limit!", "spending cap!", "spending limit or", "monthly cap!", "free tier limit!", "trial limit!",
 		"daily quota!", "weekly quota!", "monthly quota!", "individual quota!", "plan quota!", "service quota!", "quota limit!", "quotas!", "quota!", "cannot exceed quota", "vcpu limit", "vcpu capacity than", "budget has been exceeded", "budget exceeded", "exceeded your*budget", "upgrade to plus", "upgrade to pro",
 	}},
 	{capacityPhrase, []string{
-		"overloaded", "at capacity", "out of capacity", "no capacity", "insufficient capacity", "sufficient capacity", "not enough capacity", "capacity exceeded", "capacity is exceeded", "high demand", "peak load", "heavy load", "high load", "under load",
+		"overloaded", "at capacity", "out of capacity", "out of host capacity", "enough resources available", "no capacity", "insufficient capacity", "sufficient capacity", "not enough capacity", "capacity exceeded", "capacity is exceeded", "high demand", "peak load", "heavy load", "high load", "under load",
 		"currently loading", "model is loading", "still loading", "not ready for inference", "not ready yet", "model is not ready", "no longer any instances", "no instances*available", "no gpus available", "no available gpu", "server busy", "server is busy", "service is busy", "system is busy", "engine is busy", "too busy",
 		"maximum pending requests", "queue is full", "too many clients", "too many connections", "temporarily unable", "temporarily unavailable", "service unavailable",
 	}},
 	{authPhrase, []string{
 		"invalid api key", "incorrect api key", "invalid x api key", "api key not valid", "api key is invalid", "api key*expired", "no api key", "missing api key", "api key*required", "invalid*authentication", "authentication failed", "authentication required", "authentication is currently not", "not authenticated",
 		"unauthorized", "please run /login", "please log in", "please login", "not logged in", "login required", "token has expired", "token*expired", "token expired", "token has been revoked", "token is invalid", "invalid bearer", "invalid token", "invalid credential", "bad credentials",
-		"not have permission", "not accessible by", "invalid subscription key", "must have admin rights", "oauth authentication", "requires a quota project",
+		"not have permission", "not accessible by", "invalid subscription key", "must have admin rights", "oauth authentication", "requires a quota project", "access to the resource is denied",
 	}},
 	{transientPhrase, []string{
 		"failed to get rate limit token", // the AWS SDK's own bucket of retries
 		"connection reset", "connection refused", "connection closed", "connection timed out", "connection error", "connection aborted", "connection was forcibly closed", "broken pipe", "unexpected eof", "i/o timeout", "tls handshake timeout", "request timed out", "request timeout", "read timed out", "timed out waiting", "timed out while", "idle timeout", "gateway timeout", "operation timed out",
 		"deadline exceeded", "stream disconnected", "stream closed", "stream error", "stream terminated", "server had an error", "internal server error", "bad gateway", "network is unreachable", "network error", "no route to host", "temporary failure in name resolution", "server misbehaving", "socket hang up", "fetch failed",
-		"econnreset", "etimedout", "econnrefused", "eai again", "server sent goaway", "remote end closed", "error reading from server", "upstream connect error", "could not be completed at this time", "provider returned error", "server closed idle connection", "overloaded or not",
+		"econnreset", "could not resolve host", "etimedout", "econnrefused", "eai again", "server sent goaway", "remote end closed", "error reading from server", "upstream connect error", "could not be completed at this time", "provider returned error", "server closed idle connection", "overloaded or not",
 	}},
 }
 

@@ -50,6 +50,8 @@ func (e *Evidence) marked(m *members, depth int) bool {
 	switch {
 	case m[kOK].IsFalse(), m[kSuccess].IsFalse(), m[kObject].Text() == "error":
 		is = true
+	case m[kErrorCode].Text() != "" && m[kErrorCode].Text() != "0" && m[kErrorMessage].Text() != "":
+		is = true // Baidu's, in answers of status 200
 	case m[kKind].Text() == "Status" && m[kStatus].Text() == "Failure":
 		is = true
 	case m[kIsError].IsTrue():
@@ -103,7 +105,7 @@ func (e *Evidence) own(m *members, depth int) {
 			e.say(v.Text(), depth+1)
 		}
 	}
-	for _, k := range [...]key{kMessage, kDetail, kDetails, kInnerError, kExtensions, kBody, kCauses, kCause} {
+	for _, k := range [...]key{kMessage, kDetail, kDetails, kInnerError, kExtensions, kParameters, kBody, kCauses, kCause} {
 		if v := m[k]; v.Kind() == loosejson.Object || v.Kind() == loosejson.Array {
 			e.value(v, depth+1, true)
 		}

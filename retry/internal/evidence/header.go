@@ -126,7 +126,8 @@ func (h *Header) set(name, value string) {
 	default:
 		switch {
 		case bytes.Contains(lower, []byte("ratelimit")), bytes.Contains(lower, []byte("rate-limit")):
-			if !bytes.Contains(lower, []byte("-limit-")) { // of limit, remaining and reset the first tells nothing
+			// Of limit, remaining and reset the first tells nothing.
+			if bytes.Contains(lower, []byte("-re")) || bytes.Contains(lower, []byte("unified")) {
 				h.setLimit(string(lower), value)
 			}
 		case bytes.HasPrefix(lower, []byte("x-codex-")):

@@ -36,6 +36,7 @@ const (
 	kMessage
 	kMetadata
 	kObject
+	kParameters
 	kOK
 	kQuotaDimensions
 	kQuotaID
@@ -106,6 +107,7 @@ var keyOf = map[string]key{
 	"msg":               kMessage,
 	"object":            kObject,
 	"ok":                kOK,
+	"parameters":        kParameters,
 	"quotadimensions":   kQuotaDimensions,
 	"quotaid":           kQuotaID,
 	"quotalimit":        kQuotaLimit,

@@ -89,14 +89,13 @@ func (e *Evidence) objects(text string, depth int, isError bool) string {
 }
 
 // announced reports whether the words before an object call it an error, as in
-// "received error while streaming: {…}".
+// "received error while streaming: {…}" and "429 Too Many Requests {…}".
 func announced(before string) bool {
-	before = strings.TrimRight(before, " \t")
-	if !strings.HasSuffix(before, ":") {
-		return false
+	line := strings.TrimSpace(before[max(strings.LastIndexByte(before, '\n')+1, len(before)-64):])
+	if strings.HasSuffix(line, ":") && (strings.Contains(line, "error") || strings.Contains(line, "Error") || strings.Contains(line, "failed")) {
+		return true
 	}
-	line := before[max(strings.LastIndexByte(before, '\n')+1, len(before)-64):]
-	return strings.Contains(line, "error") || strings.Contains(line, "Error") || strings.Contains(line, "failed")
+	return statusIn(strings.ToLower(line)) != 0
 }
 
 func (e *Evidence) value(v loosejson.Value, depth int, isError bool) {

@@ -26,7 +26,11 @@ func InText(text string, now time.Time, naive *time.Location) (wait time.Duratio
 		if d, ok := At(rest, now, naive); ok {
 			return d, quote(text[at:], 60), true
 		}
-		if d, _, ok := Span(rest); ok && !spanned {
+		d, _, ok := Span(rest)
+		if !ok && strings.Contains(strings.ToLower(text[at:len(text)-len(rest)]), "after") {
+			d, ok = bare(rest)
+		}
+		if ok && !spanned {
 			span, spanText, spanned = d, quote(text[at:], 40), true
 		}
 		at = end
@@ -37,6 +41,23 @@ func InText(text string, now time.Time, naive *time.Location) (wait time.Duratio
 		}
 	}
 	return span, spanText, spanned
+}
+
+// bare reads seconds without their unit, as in "retry after 14" and
+// "Retry-After: 14": a number that ends its sentence.
+func bare(text string) (time.Duration, bool) {
+	end := 0
+	for end < len(text) && (text[end] >= '0' && text[end] <= '9') {
+		end++
+	}
+	if end == 0 || end > 9 || end < len(text) && strings.IndexByte("\n.,;)]}\"'`", text[end]) < 0 {
+		return 0, false
+	}
+	if end+1 < len(text) && text[end+1] >= '0' && text[end+1] <= '9' {
+		return 0, false // 1,000 and 2.5 of something
+	}
+	n, _ := number(text[:end])
+	return Units(n, time.Second)
 }
 
 // cues are the words behind which the end of the wait is told.
