@@ -51,21 +51,33 @@ func (g *Guard) countSays(held, foreign int) string {
 // on their way count, or an emergency runs to the cap while the first machines
 // are still booting.
 func (g *Guard) needFinding(b *book) Finding {
-	f := Finding{Constraint: constraintNeed, Tier: TierCap, Code: NothingNeeded, Allowed: unlimited}
-	if doubt := g.fresh(b); doubt != "" {
-		f.Detail = "unknown: " + doubt
-		return f
-	}
-	target, t := b.ctl.Demand.Target, b.ctl.Tally
-	if target == 0 {
-		f.Detail = "no target is known"
-		return f
-	}
-	coming := inFlight(t)
-	if coming > 0 {
+	f := Finding{Constraint: constraintNeed, Tier: TierCap, Code: NothingNeeded, Allowed: unlimited, Detail: g.needSays(b, 0)}
+	if inFlight(b.ctl.Tally) > 0 {
 		f.Code = CoveredByInFlight
 	}
-	f.Allowed = max(0, target-t.Covering)
-	f.Detail = fmt.Sprintf("%d needed, %d running, %d on their way", target, t.Covering-coming, coming)
+	if target := g.target(b); target > 0 {
+		f.Allowed = max(0, target-b.ctl.Tally.Covering)
+	}
 	return f
+}
+
+// target is how many are needed, zero when that is not known now.
+func (g *Guard) target(b *book) int {
+	if g.fresh(b) != "" {
+		return 0
+	}
+	return b.ctl.Demand.Target
+}
+
+// needSays tells of the need, with granted more on their way.
+func (g *Guard) needSays(b *book, granted int) string {
+	if doubt := g.fresh(b); doubt != "" {
+		return "unknown: " + doubt
+	}
+	target, t := g.target(b), b.ctl.Tally
+	if target == 0 {
+		return "no target is known"
+	}
+	coming := inFlight(t)
+	return fmt.Sprintf("%d needed, %d running, %d on their way", target, t.Covering-coming, coming+granted)
 }

@@ -164,6 +164,8 @@ func (e *evaluation) recount() {
 			f.Detail = g.budgetSays(t.Spend+e.request.MaxPrice*Money(d.Granted), e.request)
 		case constraintCount:
 			f.Detail = g.countSays(t.Held+d.Granted, t.Foreign)
+		case constraintNeed:
+			f.Code, f.Detail = CoveredByInFlight, g.needSays(e.book, d.Granted)
 		case constraintWindow:
 			f.Detail = g.cfg.Window.says(len(e.log) + d.Granted)
 		}
