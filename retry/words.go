@@ -43,7 +43,9 @@ func findPhrases(text, spaced string) (found phrases) {
 			continue
 		}
 		next := at + len(word)
-		for _, p := range phraseIndex[word] {
+		starting := phraseIndex[word]
+		for i := range starting {
+			p := &starting[i]
 			if !p.match(spaced, at) {
 				continue
 			}
