@@ -90,10 +90,13 @@ func TestProcessError(t *testing.T) {
 		"exit code 75, a quota":                {&retry.ProcessError{ExitCode: 75, Stderr: []byte("monthly usage limit reached")}, retry.QuotaExhausted, 0},
 		"A7 clean exit, an error record":       {&retry.ProcessError{Record: []byte(`{"type":"error","status":429,"message":"slow"}`)}, retry.RateLimited, 0},
 		"A11 clean exit, words on stderr":      {&retry.ProcessError{Stderr: []byte("rate limit exceeded, HTTP 429")}, retry.Unknown, 0},
-		"record before the exit code":          {&retry.ProcessError{ExitCode: 1, Record: []byte(`{"error":{"code":"overloaded_error"}}`), Stderr: []byte("exit")}, retry.Overloaded, 0},
-		"plain failure":                        {&retry.ProcessError{ExitCode: 1, Stderr: []byte("line 429: syntax error")}, retry.Unknown, 0},
-		"killed":                               {&retry.ProcessError{ExitCode: -1}, retry.Unknown, 0},
-		"got over it long before":              {&retry.ProcessError{ExitCode: 1, Stderr: []byte("HTTP 429 Too Many Requests, retrying\n" + strings.Repeat("working on it\n", 2000) + "tests failed")}, retry.Unknown, 0},
+		"A7 clean exit, a healthy record": {&retry.ProcessError{Record: []byte(`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1796410800}}
+			{"type":"result","subtype":"success","is_error":false,"result":"rate limit exceeded, HTTP 429"}`)}, retry.Unknown, 0},
+		"A7 clean exit, a record with status alone": {&retry.ProcessError{Record: []byte(`{"code":529,"message":"busy"}`)}, retry.Overloaded, 0},
+		"record before the exit code":               {&retry.ProcessError{ExitCode: 1, Record: []byte(`{"error":{"code":"overloaded_error"}}`), Stderr: []byte("exit")}, retry.Overloaded, 0},
+		"plain failure":                             {&retry.ProcessError{ExitCode: 1, Stderr: []byte("line 429: syntax error")}, retry.Unknown, 0},
+		"killed":                                    {&retry.ProcessError{ExitCode: -1}, retry.Unknown, 0},
+		"got over it long before":                   {&retry.ProcessError{ExitCode: 1, Stderr: []byte("HTTP 429 Too Many Requests, retrying\n" + strings.Repeat("working on it\n", 2000) + "tests failed")}, retry.Unknown, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -16,10 +16,15 @@ func (e *Evidence) object(v loosejson.Value, depth int, isError bool) {
 	}
 	var m members
 	m.read(v)
-	if e.marked(&m, depth) || isError {
+	if e.marked(&m, depth) || isError && !m.healthy() {
 		e.Envelope = true
 		e.own(&m, depth)
 	}
+}
+
+// healthy reports whether an object says that it is no error, wherever it stands.
+func (m *members) healthy() bool {
+	return m[kIsError].IsFalse() || m[kOK].IsTrue() || m[kSuccess].IsTrue() || m[kRateLimitInfo].Kind() == loosejson.Object
 }
 
 // marked notes what only an error carries, and reports whether there was any.
