@@ -65,8 +65,9 @@ func fake(role string) int {
 		}
 		return 1
 	case "waits":
+		ended := terminated() // before the test may ask for it
 		ready()
-		<-terminated()
+		<-ended
 		return 1
 	case "ends well when asked":
 		ended := terminated()
@@ -88,6 +89,7 @@ func fake(role string) int {
 
 // parent starts a child that has all its pipes, and reports when that is ready.
 func parent(role string) int {
+	ended := terminated()
 	child := agent("waits")
 	if role == "has a child that does not listen" {
 		child = agent("does not listen")
@@ -102,7 +104,7 @@ func parent(role string) int {
 		fmt.Println("the artefact")
 		return 0
 	}
-	<-terminated()
+	<-ended
 	return 1
 }
 
