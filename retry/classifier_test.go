@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"testing"
 	"time"
 
@@ -183,4 +184,28 @@ func TestClass_Text(t *testing.T) {
 	var c retry.Class
 	require.ErrorContains(t, json.Unmarshal([]byte(`"nonsense"`), &c), "nonsense")
 	require.Equal(t, "class(99)", retry.Class(99).String())
+}
+
+func TestStandard_IsSafeForConcurrentUse(t *testing.T) {
+	c := retry.Standard(frozen(time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)))
+	samples := readSamples(t, "corpus.jsonl")
+	errs := make([]error, len(samples))
+	want := make([]retry.Verdict, len(samples))
+	for i := range samples {
+		errs[i] = samples[i].error(t)
+		want[i] = retry.Ask(t.Context(), c, errs[i])
+	}
+	var group sync.WaitGroup
+	got := make([][]retry.Verdict, 4)
+	for n := range got {
+		group.Go(func() {
+			for _, err := range errs {
+				got[n] = append(got[n], retry.Ask(t.Context(), c, err))
+			}
+		})
+	}
+	group.Wait()
+	for n := range got {
+		require.Equal(t, want, got[n])
+	}
 }
