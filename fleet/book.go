@@ -10,6 +10,10 @@ import (
 // weekend without anybody to look.
 const retention = 7 * 24 * time.Hour
 
+// keptDecisions bounds the record, of some KiB each, against a caller that is
+// denied all the time.
+const keptDecisions = 10_000
+
 // forgetEvery is how often old records are looked for.
 const forgetEvery = time.Hour
 
@@ -44,7 +48,7 @@ func open(tx Tx, now time.Time) (*book, error) {
 	}
 	if now.Sub(ctl.Forgot) >= forgetEvery {
 		ctl.Forgot = now
-		if err := tx.Forget(now.Add(-retention)); err != nil {
+		if err := tx.Forget(now.Add(-retention), keptDecisions); err != nil {
 			return nil, err
 		}
 	}

@@ -54,6 +54,7 @@ type Tx interface {
 
 	// Forget deletes the reservations of every key of which none holds anything
 	// or has a Changed that is not before the given instant (one without a key
-	// stands for itself), and decisions whose At is before it.
-	Forget(before time.Time) error
+	// stands for itself), decisions whose At is before it, and all decisions but
+	// the latest keep ones.
+	Forget(before time.Time, keep int) error
 }

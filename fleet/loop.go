@@ -114,7 +114,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		// What was asked for until now is answered by this run.
 		take(l.notified)
 		take(l.alarmed)
-		l.setWake(time.Time{})
+		l.forgetWake(c.clock.Now())
 		c.began = c.line.Now()
 		l.once(ctx)
 		c.wait(ctx)
@@ -145,10 +145,14 @@ func (l *Loop) leave() {
 	l.running = false
 }
 
-func (l *Loop) setWake(at time.Time) {
+// forgetWake drops a wake that has come. One that is to come may be that of a
+// launch somebody else asked for, and stays.
+func (l *Loop) forgetWake(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.wake = at
+	if !l.wake.After(now) {
+		l.wake = time.Time{}
+	}
 }
 
 func (l *Loop) once(ctx context.Context) {

@@ -174,6 +174,22 @@ func TestScenario13_Events(t *testing.T) {
 	})
 }
 
+func TestLoopWakesForWhatSomebodyElseWasDenied(t *testing.T) {
+	bubble(t, func(t *testing.T, l *looped) {
+		reserve := func(key string, count int) fleet.Decision {
+			d, err := l.guard.Reserve(t.Context(), fleet.Request{Key: key, Count: count, MaxPrice: usd("0.44")})
+			require.NoError(t, err)
+			return d
+		}
+		reserve("full", 3)
+		l.start(10*time.Minute, nil)
+		l.sleepUntil("00:01:00")
+		require.Equal(t, fleet.RateWindow, reserve("tool", 1).Code)
+		l.sleepUntil("00:25:00")
+		require.Equal(t, []string{"00:00:00", "00:10:00", "00:15:00", "00:20:00"}, l.ran())
+	})
+}
+
 func TestLoopOutlivesItsStep(t *testing.T) {
 	bubble(t, func(t *testing.T, l *looped) {
 		n := 0

@@ -204,7 +204,7 @@ func (tx *memoryTx) Decisions(limit int) ([]Decision, error) {
 	return newest, nil
 }
 
-func (tx *memoryTx) Forget(before time.Time) error {
+func (tx *memoryTx) Forget(before time.Time, keep int) error {
 	m := tx.memory
 	for _, e := range slices.Clone(m.finished.before(before)) {
 		r := m.reservations[e.id]
@@ -214,7 +214,7 @@ func (tx *memoryTx) Forget(before time.Time) error {
 		tx.undo = append(tx.undo, func() { m.keep(r) })
 		m.drop(r)
 	}
-	tx.forgetDecisions(before)
+	tx.forgetDecisions(before, keep)
 	return nil
 }
 
@@ -228,14 +228,14 @@ func (m *Memory) alive(key string, before time.Time) bool {
 	return false
 }
 
-func (tx *memoryTx) forgetDecisions(before time.Time) {
+func (tx *memoryTx) forgetDecisions(before time.Time, keep int) {
 	m := tx.memory
 	decisions, dropped := m.decisions, m.dropped
 	tx.undo = append(tx.undo, func() { m.decisions, m.dropped = decisions, dropped })
 	// The log is in order but for a clock that was set back: stopping at the
 	// first young one forgets what is behind it an hour or so later.
 	old := 0
-	for ; old < len(decisions) && decisions[old].At.Before(before); old++ {
+	for ; old < len(decisions) && (len(decisions)-old > keep || decisions[old].At.Before(before)); old++ {
 		key, place := decisions[old].Key, dropped+old
 		if m.latest[key] == place {
 			tx.undo = append(tx.undo, func() { m.latest[key] = place })

@@ -107,6 +107,9 @@ func (o *observation) read(listed []Instance) error {
 		o.listed = append(o.listed, match{i, r})
 	}
 	for _, r := range o.held {
+		if r.Foreign && seen[r.Instance] && !taken[r.ID] {
+			continue // the tag says now whose it is
+		}
 		if r.up() && !r.Changed.After(o.at.Add(-listingLag)) || r.up() && taken[r.ID] {
 			o.known++
 			if !taken[r.ID] {
@@ -118,21 +121,22 @@ func (o *observation) read(listed []Instance) error {
 }
 
 // find returns the reservation of a listed instance: the one that holds its ID,
-// else the one its tag names, be it given up already. A second instance of one
-// tag belongs to none.
+// else the one its tag names, be it given up already, else the record of a
+// foreign one. A second instance of one tag belongs to none.
 func (o *observation) find(i Instance, taken map[ReservationID]bool) (Reservation, error) {
-	if id, ok := o.byInstance[i.ID]; ok {
-		return o.held[id], nil
-	}
-	if i.Tag == "" || taken[i.Tag] {
-		return Reservation{}, nil
+	known := o.held[o.byInstance[i.ID]]
+	if known.ID != "" && !known.Foreign || i.Tag == "" || taken[i.Tag] {
+		return known, nil
 	}
 	r, ok, err := o.book.tx.Reservation(i.Tag)
 	if err != nil || !ok || r.Instance != "" && r.Instance != i.ID {
-		return Reservation{}, err
+		return known, err
 	}
 	return r, nil
 }
+
+// foreignID is the ID of the record of an instance that no request asked for.
+func foreignID(instance string) ReservationID { return ReservationID("foreign-" + instance) }
 
 // write enters what the listing says.
 func (o *observation) write() error {
@@ -176,7 +180,7 @@ func (o *observation) write() error {
 func (o *observation) enter(m match) error {
 	r := m.r
 	if r.ID == "" {
-		r = Reservation{ID: ReservationID("foreign-" + m.instance.ID), Foreign: true, Price: m.instance.Price}
+		r = Reservation{ID: foreignID(m.instance.ID), Foreign: true, Price: m.instance.Price}
 		o.foreign = m.instance.ID
 	}
 	if r.State == StateGone || r.State == StateExpired || r.State == StateRefused {

@@ -28,7 +28,7 @@ func (d Decision) String() string {
 		fmt.Fprintf(&s, "denied by %s: %s", d.StoppedBy, d.detail())
 	}
 	if !d.RetryAt.IsZero() {
-		fmt.Fprintf(&s, "; next at %s, in %s", clockTime(d.RetryAt, d.At), span(d.RetryAt.Sub(d.At)))
+		fmt.Fprintf(&s, "; next at %s, in %s", clockTime(d.RetryAt, d.At), span(upToSecond(d.RetryAt.Sub(d.At))))
 	}
 	if d.Granted < d.Asked && d.Claimed && !d.Established {
 		fmt.Fprintf(&s, "; an emergency was claimed but is not established (%s)", d.Evidence)
@@ -109,6 +109,14 @@ func span(d time.Duration) string {
 		}
 	}
 	return s
+}
+
+// upToSecond rounds a wait up: a second early is refused again.
+func upToSecond(d time.Duration) time.Duration {
+	if part := d % time.Second; part > 0 {
+		d += time.Second - part
+	}
+	return d
 }
 
 // age is a span that needs no more than seconds.

@@ -76,6 +76,11 @@ func (g *Guard) accept(b *book, r Reservation, i Instance) error {
 	if r.State == StateGone {
 		return nil // a listing was faster
 	}
+	if !r.Foreign && r.Instance == "" {
+		if err := b.absorb(i.ID); err != nil {
+			return err
+		}
+	}
 	r.Instance = i.ID
 	if i.Price > 0 {
 		r.Price = i.Price
@@ -95,6 +100,16 @@ func (g *Guard) accept(b *book, r Reservation, i Instance) error {
 		r.Overdue = false
 	}
 	return b.move(r, to)
+}
+
+// absorb ends the foreign record of an instance that turns out to be ours: a
+// listing was faster than the create call's answer, or than the vendor's tag.
+func (b *book) absorb(instance string) error {
+	twin, ok, err := b.tx.Reservation(foreignID(instance))
+	if err != nil || !ok || !twin.Holds() {
+		return err
+	}
+	return b.move(twin, StateGone)
 }
 
 func (b *book) refuse(r Reservation, class retry.Class) error {

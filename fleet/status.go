@@ -153,7 +153,7 @@ func (g *Guard) holdScaleDown(b *book) string {
 }
 
 // Decisions returns the latest recorded decisions, the latest first, limit at
-// most. They are kept for a week.
+// most. They are kept for a week, the latest 10,000 of them.
 func (g *Guard) Decisions(ctx context.Context, limit int) ([]Decision, error) {
 	var ds []Decision
 	err := g.look(ctx, func(b *book) error {

@@ -88,6 +88,9 @@ func (r ToolResult) JSON() json.RawMessage {
 // API gave it: a repeated one is answered with the first call's result, be it a
 // denial, and launches nothing. Whatever goes wrong is in the result.
 func (t *Tool) Call(ctx context.Context, callID string, arguments json.RawMessage) ToolResult {
+	if t.guard == nil || t.start == nil {
+		return invalidCall(errors.New("the tool was made without a guard or a start function"))
+	}
 	if callID == "" {
 		return invalidCall(errors.New("the call has no id: a repeat could not be told from a new call"))
 	}

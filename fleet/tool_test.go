@@ -102,6 +102,12 @@ func TestToolArguments(t *testing.T) {
 			require.Zero(t, s.status().Instances)
 		})
 	}
+	t.Run("a tool without a start function", func(t *testing.T) {
+		s := newStage(t, "12:00:00")
+		r := fleet.NewTool(s.Guard, nil).Call(t.Context(), "c", json.RawMessage(`{"count":1,"max_price":"1","reason":"r"}`))
+		require.Equal(t, fleet.Invalid, r.Code)
+		require.Zero(t, s.status().Instances)
+	})
 	t.Run("a key with other arguments", func(t *testing.T) {
 		s := newStage(t, "12:00:00")
 		tool := fleet.NewTool(s.Guard, s.cloud.create)

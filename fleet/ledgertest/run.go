@@ -311,7 +311,7 @@ func testForget(t *testing.T, s Store) {
 		must(t, tx.Record(fleet.Decision{Key: "1", At: day}))
 		must(t, tx.Record(fleet.Decision{Key: "2", At: day.Add(time.Hour)}))
 	})
-	update(t, s.Ledger, func(tx fleet.Tx) { must(t, tx.Forget(day.Add(time.Hour))) })
+	update(t, s.Ledger, func(tx fleet.Tx) { must(t, tx.Forget(day.Add(time.Hour), 100)) })
 	update(t, s.Ledger, func(tx fleet.Tx) {
 		left := ""
 		for _, id := range []fleet.ReservationID{"old", "old-held", "old-sibling", "old-of-young", "young", "foreign-old", "foreign-held"} {
@@ -331,6 +331,18 @@ func testForget(t *testing.T, s Store) {
 		must(t, err)
 		if first || !second {
 			t.Fatalf("of an old and a young decision are left: %v, %v", first, second)
+		}
+		for _, key := range []string{"3", "4", "5"} {
+			must(t, tx.Record(fleet.Decision{Key: key, At: day.Add(time.Hour)}))
+		}
+		must(t, tx.Forget(day, 2))
+		ds, err := tx.Decisions(10)
+		must(t, err)
+		if len(ds) != 2 || ds[0].Key != "5" || ds[1].Key != "4" {
+			t.Fatalf("asked to keep two, %d are left: %+v", len(ds), ds)
+		}
+		if _, ok, err := tx.Decision("3"); ok || err != nil {
+			t.Fatalf("the third latest is still found, error %v", err)
 		}
 	})
 }
@@ -387,7 +399,7 @@ func wreck(t *testing.T, tx fleet.Tx) {
 	must(t, tx.Put(fleet.Reservation{ID: "new", State: fleet.StateReserved, At: day, Changed: day, Due: day}))
 	must(t, tx.Record(fleet.Decision{Key: "a", Code: fleet.Budget, At: day}))
 	must(t, tx.Record(fleet.Decision{Key: "b", Code: fleet.Budget, At: day}))
-	must(t, tx.Forget(day.Add(24*time.Hour)))
+	must(t, tx.Forget(day.Add(24*time.Hour), 100))
 }
 
 // dump is all that a transaction can see.

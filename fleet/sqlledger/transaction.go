@@ -29,7 +29,7 @@ const (
 	writeDecision   = `INSERT INTO decisions (key, at, code, asked, granted, said, body) VALUES (?, ?, ?, ?, ?, ?, ?)`
 	readDecision    = `SELECT body FROM decisions WHERE key = ? ORDER BY seq DESC LIMIT 1`
 	readDecisions   = `SELECT body FROM decisions ORDER BY seq DESC LIMIT ?`
-	forgetDecisions = `DELETE FROM decisions WHERE at < ?`
+	forgetDecisions = `DELETE FROM decisions WHERE at < ?1 OR seq <= (SELECT max(seq) FROM decisions) - ?2`
 )
 
 // queries are prepared once.
@@ -171,11 +171,11 @@ func (t *transaction) Decisions(limit int) ([]fleet.Decision, error) {
 	return ds, rows.Err()
 }
 
-func (t *transaction) Forget(before time.Time) error {
+func (t *transaction) Forget(before time.Time, keep int) error {
 	if err := t.exec(forgetReservations, before.UnixNano()); err != nil {
 		return err
 	}
-	return t.exec(forgetDecisions, before.UnixNano())
+	return t.exec(forgetDecisions, before.UnixNano(), keep)
 }
 
 // scanner is a *sql.Row or *sql.Rows.
