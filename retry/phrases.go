@@ -32,7 +32,7 @@ var phraseList = []struct {
 }{
 	{noPhrase, []string{
 		"not your usage limit", "overloaded function", "overloaded method", "overloaded operator", "overloaded constructor", "overloaded member",
-		"approaching", "check quota", "retry quota exceeded", "throttled function", "throttled callback", "resource temporarily unavailable", "quota project",
+		"approaching", "check quota", "message authentication failed", "retry quota exceeded", "throttled function", "throttled callback", "resource temporarily unavailable", "quota project",
 	}},
 	{canceledPhrase, []string{"would exceed context deadline"}},
 	{fatalPhrase, []string{
@@ -50,7 +50,7 @@ var phraseList = []struct {
 		"hit your*rate limit", "hit the*rate limit", "hit a*rate limit", "reached your*rate limit", "reached the*rate limit", "exceeded your*rate limit", "exceed your*rate limit",
 		"too many requests", "toomanyrequests", "too many tokens, please", "too many tokens processed", "too many concurrent", "requests too frequent", "too frequent", "frequency limit",
 		"throttled", "throttling exception", "throttling error", "throttling:", "please slow down", "slow down your", "limiting requests", "reduce your request rate", "reduce the frequency", "request rate*exceed", "request rate*too",
-		"max rpm", "max tpm", "qps!", "qps request limit", "max concurren", "concurrency limit!", "concurrent request!", "concurrent session!", "limit of concurrent", "calls / minute", "calls per minute", "requests per minute!", "requests per second!", "tokens per minute!", "requests / minute",
+		"max rpm", "max tpm", "qps!", "qps request limit", "max concurrency", "max concurrent request", "concurrency limit!", "concurrent request!", "concurrent session!", "limit of concurrent", "calls / minute", "calls per minute", "requests per minute!", "requests per second!", "tokens per minute!", "requests / minute",
 		"resource has been exhausted", "resource exhausted", "enhance your calm", "no deployments available", "secondary rate limit", "call rate limit", "hit the quota of*per",
 	}},
 	{windowPhrase, []string{"exhausted your capacity", "quota will reset", "limit will reset"}},
@@ -67,14 +67,14 @@ var phraseList = []struct {
 		"daily quota!", "weekly quota!", "monthly quota!", "individual quota!", "plan quota!", "service quota!", "quota limit!", "quotas!", "quota!", "cannot exceed quota", "vcpu limit", "vcpu capacity than", "budget has been exceeded", "budget exceeded", "exceeded your*budget", "upgrade to plus", "upgrade to pro",
 	}},
 	{capacityPhrase, []string{
-		"overloaded", "at capacity", "out of capacity", "out of host capacity", "enough resources available", "no capacity", "insufficient capacity", "sufficient capacity", "not enough capacity", "capacity exceeded", "capacity is exceeded", "high demand", "peak load", "heavy load", "high load", "under load",
+		"overloaded", "at capacity", "out of capacity", "out of host capacity", "enough resources available", "no capacity", "insufficient capacity", "not have sufficient capacity", "not enough capacity", "capacity exceeded", "capacity is exceeded", "high demand", "peak load", "heavy load", "high load", "under load",
 		"currently loading", "model is loading", "still loading", "not ready for inference", "not ready yet", "model is not ready", "no longer any instances", "no instances*available", "no gpus available", "no available gpu", "server busy", "server is busy", "service is busy", "system is busy", "engine is busy", "too busy",
 		"maximum pending requests", "queue is full", "too many clients", "too many connections", "temporarily unable", "temporarily unavailable", "service unavailable",
 	}},
 	{authPhrase, []string{
 		"invalid api key", "incorrect api key", "invalid x api key", "api key not valid", "api key is invalid", "api key*expired", "no api key", "missing api key", "api key*required", "invalid*authentication", "authentication failed", "authentication required", "authentication is currently not", "not authenticated",
-		"unauthorized", "please run /login", "please log in", "please login", "not logged in", "login required", "token has expired", "token*expired", "token expired", "token has been revoked", "token is invalid", "invalid bearer", "invalid token", "invalid credential", "bad credentials",
-		"not have permission", "not accessible by", "invalid subscription key", "must have admin rights", "oauth authentication", "requires a quota project", "access to the resource is denied",
+		"unauthorized", "please run /login", "please log in", "please login", "not logged in", "login required", "token has expired", "token expired", "oauth token*expired", "access token*expired", "security token*expired", "token has been revoked", "token is invalid", "invalid bearer", "unauthenticated:", "invalid credential", "bad credentials",
+		"not have permission", "not accessible by integration", "not accessible by personal", "not accessible by this", "invalid subscription key", "must have admin rights", "oauth authentication", "requires a quota project", "access to the resource is denied",
 	}},
 	{transientPhrase, []string{
 		"failed to get rate limit token", // the AWS SDK's own bucket of retries

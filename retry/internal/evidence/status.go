@@ -57,7 +57,7 @@ func isStatus(text string, at, end, status int) bool {
 	}
 	after := strings.TrimLeft(text[end:], " :-)]\"'")
 	if isNamed(after, status) {
-		return !strings.HasSuffix(before, "got ") // a failed test's words
+		return !isAssertion(before)
 	}
 	for _, word := range counted {
 		if strings.HasPrefix(strings.TrimLeft(text[end:], " "), word) {
@@ -76,9 +76,18 @@ func isStatus(text string, at, end, status int) bool {
 		case "url": // GET URL: 403 You have …
 			return strings.HasSuffix(text[:at], ": ")
 		}
-		return true
+		return !isAssertion(before)
 	}
 	return false
+}
+
+// isAssertion reports whether the words before a status are a failed test's.
+func isAssertion(before string) bool {
+	before = before[max(0, len(before)-32):]
+	if i := strings.LastIndex(before, "expected "); i >= 0 && (i < 2 || before[i-2:i] != "un") {
+		return true
+	}
+	return strings.HasSuffix(before, "got ") || strings.Contains(before, "want ") || strings.Contains(before, "wanted ")
 }
 
 // isNamed reports whether text starts with the status's own name.
