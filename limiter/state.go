@@ -90,6 +90,14 @@ func (s *state) steady() bool {
 	return s.window == 0 && s.budget == s.ceiling && s.until() == 0 && s.rules.pace == nil
 }
 
+// asNew reports whether nothing would be lost if s were forgotten, and begun anew
+// when somebody asks. The ramp that follows a storm goes with the storm's memory.
+func (s *state) asNew(t instant) bool {
+	return s.inFlight == 0 && !s.held && !s.storm && s.until() == 0 &&
+		s.budget == s.ceiling && s.ceiling == s.rules.budget &&
+		(s.rules.pace == nil || s.rules.pace.full(t))
+}
+
 // at returns the state as time alone has made it by t. Whether somebody looks
 // often or seldom makes no difference: s.at(t).at(u) is s.at(u).
 func (s state) at(t instant) state {
