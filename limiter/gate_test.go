@@ -80,7 +80,7 @@ func TestGate_OverlappingKeysNeverLockUp(t *testing.T) {
 // overtaken by a caller of his priority who needs all that he needs, and the counts
 // of all limiters are those of the slots that are out.
 func TestGate_NobodyIsOvertakenByHisEqual(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(40) {
 		playGroup(t, byBudget(map[string]int{"account": 2, "model": 1, "key": 3}), func(s *scene, g *limiter.Group) {
 			w := &walk{scene: s, group: g, rnd: rand.New(rand.NewPCG(seed, 1))}
 			for range 120 {

@@ -126,7 +126,7 @@ func TestJ5_TwoHandlesOfAKeyAreOneLimiter(t *testing.T) {
 }
 
 func TestN6_AllMethodsOfAThousandKeysAtOnce(t *testing.T) {
-	const goroutines, keys, rounds = 64, 1000, 400
+	const goroutines, keys, rounds = 64, 1000, 200
 	synctest.Test(t, func(t *testing.T) {
 		g, err := limiter.NewGroup(limiter.GroupConfig{IdleAfter: time.Minute})
 		require.NoError(t, err)
