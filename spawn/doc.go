@@ -91,6 +91,13 @@
 // as a *retry.Error, and its parent is not retried for it. Start is for work that
 // is not waited for at once: it takes a slot of its own.
 //
+// # Several quotas
+//
+// Where a call counts for an account and for a model, the limiter is a gate of a
+// limiter.Group, the spawner's or a worker's own ([Worker.Limiter]). The verdict's
+// Scope says which of them a refusal pauses, so that workers of other models go on;
+// who shares a storm are the workers of the same gate.
+//
 // # Testing your own code
 //
 // With no Clock in the configs, all of this runs on the time of a testing/synctest

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/holdoff-go/holdoff/internal/clock"
-	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/retry"
 )
 
@@ -26,7 +26,7 @@ import (
 // A Spawner is safe for concurrent use. It must be made by New, runs no
 // goroutine of its own and needs no Close; Drain ends it in good order.
 type Spawner struct {
-	limiter       *limiter.Limiter
+	limiter       Limiter
 	policy        retry.Policy // with Clock and Classifier set
 	maxInlineWait time.Duration
 	clock         Clock
@@ -112,8 +112,12 @@ func (s *Spawner) admit(ctx context.Context, w Worker) (*run, error) {
 		line:    clock.NewLine(s.clock),
 		ladder:  newLadder(s.policy),
 		since:   none,
+		limiter: s.limiter,
 	}
-	if parent, ok := FromContext(ctx); ok && parent.run.spawner.limiter == s.limiter {
+	if w.Limiter != nil {
+		r.limiter = w.Limiter
+	}
+	if parent, ok := FromContext(ctx); ok && outcall.Same(parent.run.limiter, r.limiter) {
 		r.parent = parent
 	}
 	s.mu.Lock()
