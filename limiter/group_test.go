@@ -125,7 +125,7 @@ func TestGroup_ForgetsWhatIsAsNew(t *testing.T) {
 				time.Sleep(10*time.Minute - 1)
 				g.Status()
 				require.Equal(t, 1, g.Len())
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				g.Status()
 				if c.forgets == 10*time.Minute {
 					require.Zero(t, g.Len())
