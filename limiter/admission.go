@@ -33,8 +33,28 @@ func (x *pass) enter(ctx context.Context, p Priority) error {
 	if by.waiting.first() == w {
 		by.setAlarm(t, a.again)
 	}
-	d.unlock()
+	w.lineUp(d)
 	return x.await(ctx, w)
+}
+
+// lineUp unlocks for a caller that has been queued. An event's callback that ends
+// its goroutine by runtime.Goexit must not leave w in line: nobody would collect
+// what it is granted.
+func (w *waiter) lineUp(d *domain) {
+	if len(d.outbox.pending) == 0 {
+		d.mu.Unlock()
+		return
+	}
+	heard := false
+	defer func() {
+		if !heard {
+			d.mu.Lock()
+			w.leaveLine()
+			d.unlock()
+		}
+	}()
+	d.unlock()
+	heard = true
 }
 
 // tryEnter is enter for Normal work that does not wait.
@@ -99,21 +119,27 @@ func (x *pass) await(ctx context.Context, w *waiter) error {
 
 // giveUp takes w out of line, whose caller's ctx has ended, and returns the error.
 func (w *waiter) giveUp(ctx context.Context) error {
-	d := w.at.domain
 	t := w.pass.advance()
 	by, a := w.pass.blocker(w.priority, t)
 	if by == nil {
 		by, a.reason = w.at, ReasonWaiting
 	}
+	err := blockedBy(ctx, by.blockedError(a, t))
+	w.leaveLine()
+	return err
+}
+
+// leaveLine takes w out of line. What it has been granted and not heard of, is for
+// whoever is next.
+func (w *waiter) leaveLine() {
+	t := w.pass.advance()
 	if w.granted.CompareAndSwap(true, false) {
-		// The grant and the end of ctx met; whoever is next has it.
-		d.granted.remove(w)
+		w.at.domain.granted.remove(w)
 		w.revoke()
 	} else {
 		w.at.waiting.remove(w)
 	}
 	w.pass.handOut(t)
-	return blockedBy(ctx, by.blockedError(a, t))
 }
 
 // admit lets p through at t.

@@ -237,6 +237,51 @@ func TestGroup_AForgottenKeyIsNeverSplit(t *testing.T) {
 	})
 }
 
+// A call of a limiter that was forgotten is old news to the one in its seat, though
+// neither has seen a refusal.
+func TestGroup_LateReportToAnotherLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t, GroupConfig{})
+		early, err := g.Of(acme).Wait(t.Context())
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		g.Status()
+		other, err := g.Of(acme).Wait(t.Context())
+		require.NoError(t, err)
+		early.ReportRateLimited(0)
+		require.False(t, g.Of(acme).Status().Storm)
+		other.ReportRateLimited(0)
+		require.True(t, g.Of(acme).Status().Storm)
+	})
+}
+
+// Cut is called without the lock. What it was asked for may be forgotten before it
+// returns; the refusal is not.
+func TestGroup_ForgottenWhileCutIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g *Group
+		var slot *Slot
+		var other *Gate
+		g = newGroup(t, GroupConfig{Config: func(Key) Config {
+			return Config{Budget: 8, Cut: func(int, int) int {
+				slot.Release()
+				time.Sleep(time.Hour)
+				g.Status()
+				other = g.Of(acme)
+				s, err := other.TryAcquire()
+				require.NoError(t, err)
+				s.Release()
+				return 3
+			}}
+		}})
+		var err error
+		slot, err = g.Of(acme).TryAcquire()
+		require.NoError(t, err)
+		slot.ReportRateLimited(time.Minute)
+		require.Equal(t, time.Minute, time.Until(other.Status().BlockedUntil))
+	})
+}
+
 // askUnheard queues a caller of gate, who does not hear of a grant.
 func askUnheard(t *testing.T, gate *Gate, p Priority) *waiter {
 	var x pass

@@ -81,7 +81,7 @@ func (g *Group) sweep(n int) (more bool) {
 			return false
 		}
 		l.bring(g.now)
-		if l.waiting.len == 0 && l.alarm.stop == nil && l.state.asNew(g.now) {
+		if l.waiting.len == 0 && l.state.asNew(g.now) {
 			g.unseat(l)
 		} else {
 			g.touch(l)

@@ -59,7 +59,7 @@ func (x *pass) admit(p Priority, t instant) {
 func (x *pass) release() {
 	for ; x != nil; x = x.wider {
 		x.limiter.state.release(x.origin)
-		x.origin.counted = false
+		x.origin.gone = true
 	}
 }
 

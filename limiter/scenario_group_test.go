@@ -284,6 +284,21 @@ func TestGate_PauseOfOneKeyLeavesOthersAlone(t *testing.T) {
 	})
 }
 
+// Who goes over to a limiter where nobody waited wakes when that one opens.
+func TestGate_WhoGoesOverIsWoken(t *testing.T) {
+	playGroup(t, limiter.GroupConfig{}, func(s *scene, g *limiter.Group) {
+		g.Of(account("A")).Hold("deploy")
+		w := s.askGate(g.Of(account("A"), model("flash")), limiter.Normal)
+		g.Of(model("flash")).ReportRateLimited(seconds(20))
+		s.at(5)
+		g.Of(account("A")).Resume("done")
+		require.Equal(s, 1, g.Of(model("flash")).Status().Waiting)
+		s.at(20)
+		require.NotNil(s, w.slot)
+		require.Equal(s, 20.0, w.at)
+	})
+}
+
 // The latest of all known ends is what a deadline is compared with, and who has the
 // word in errors and Status.
 func TestGate_DeadlineMeetsTheLongestPause(t *testing.T) {

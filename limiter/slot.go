@@ -178,6 +178,7 @@ func (x *pass) answers(slot *pass) *origin {
 type origin struct {
 	generation uint64
 	known      bool
-	counted    bool // it belongs to a slot that counts in the window
+	counted    bool // it belongs to a slot that was let in through the window
+	gone       bool // which has been released since, and is in its count no more
 	jumped     bool // and that took the pause's one turn for an emergency
 }
