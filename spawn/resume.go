@@ -34,11 +34,12 @@ func (p Resume) validate() error {
 // resume by itself.
 func (r *run) resumed(d decision) decision {
 	allowed, until := r.worker.Resume, r.result.RetryAt
-	if d.end != Parked || r.resumes >= allowed.Times || until.IsZero() || allowed.late(until) {
+	if d.end != Parked || r.resumes >= allowed.Times || until.IsZero() {
 		return d
 	}
-	wait := max(0, until.Sub(r.spawner.clock.Now()))
-	if r.tooLong(wait) != nil {
+	now := r.spawner.clock.Now()
+	wait := max(0, until.Sub(now))
+	if allowed.late(now) || allowed.late(until) || r.tooLong(wait) != nil {
 		return d
 	}
 	r.ladder.reset()
