@@ -111,8 +111,14 @@ func (b *book) put(r Reservation) error {
 		b.ctl.Tally.add(old, -1)
 	}
 	b.ctl.Tally.add(r, 1)
-	if e := b.ctl.Episode; e != nil && r.State == StateRunning && r.Episode == e.ID {
-		e.Ready = true
+	if e := b.ctl.Episode; e != nil && r.Episode == e.ID {
+		e.Ready = e.Ready || r.State == StateRunning
+		switch { // what the vendor refused was no launch of the episode's either
+		case ok && old.Attempt() && !r.Attempt():
+			e.Launches--
+		case ok && !old.Attempt() && r.Attempt():
+			e.Launches++
+		}
 	}
 	return b.tx.Put(r)
 }

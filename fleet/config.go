@@ -44,7 +44,9 @@ type Config struct {
 	Constraints []Constraint
 	// Resend says that the vendor's create call is idempotent on the
 	// [ReservationID]. Then a repeated Launch sends the calls again, with the same
-	// ID, whose outcome is unknown, and learns it. Leave it false where the vendor
+	// ID, whose outcome is unknown, unless the kill switch or the vendor's pause
+	// forbids it. An instance that comes back settles it; a refusal says nothing
+	// of the call before, and leaves it unknown. Leave it false where the vendor
 	// would start a second machine: the outcome is then left to Observe and the
 	// deadline.
 	Resend bool
@@ -79,6 +81,7 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.BootDeadline, 150*time.Minute)
 	setDefault(&c.ResolveDeadline, 10*time.Minute)
 	setDefault(&c.MaxSignalAge, 6*time.Minute)
+	c.BootDeadline, c.ResolveDeadline = min(c.BootDeadline, never), min(c.ResolveDeadline, never)
 	if c.Ledger == nil {
 		c.Ledger = NewMemory()
 	}
@@ -90,6 +93,10 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	return c, nil
 }
+
+// never is a deadline that does not come: the longest durations added to now
+// would not fit a ledger that keeps an instant as nanoseconds.
+const never = 100 * 365 * 24 * time.Hour
 
 func setDefault[T comparable](field *T, value T) {
 	var zero T

@@ -1,6 +1,8 @@
 package fleet_test
 
 import (
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +86,26 @@ func TestInvalidRequestsAreDenied(t *testing.T) {
 	_, err := s.Launch(t.Context(), s.request(1, fleet.Dollar), nil)
 	require.ErrorContains(t, err, "needs a start function")
 	require.Equal(t, 1, s.launch(0, fleet.Dollar).Granted, "a count of zero is one")
+}
+
+func TestUnsoundRequestsLeaveTheKeyAlone(t *testing.T) {
+	s := newStage(t, "12:00:00")
+	good := fleet.Request{Key: "k", Count: 2, MaxPrice: usd("0.44")}
+	first := s.reserve(good)
+	for _, bad := range []fleet.Request{
+		{Key: "k", Count: -1, MaxPrice: usd("0.44")}, {Key: "k", Count: 2}, {Key: "k", Count: math.MaxInt, MaxPrice: usd("0.44"), Emergency: true},
+	} {
+		d := s.reserve(bad)
+		require.Equal(t, fleet.Invalid, d.Code)
+		require.Zero(t, d.Granted)
+	}
+	d := s.reserve(good)
+	require.Equal(t, fleet.Duplicate, d.Code, d)
+	require.Equal(t, first.Reservations, d.Reservations)
+
+	d = s.reserve(fleet.Request{Key: strings.Repeat("k", 1<<20), MaxPrice: 1})
+	require.Equal(t, fleet.Invalid, d.Code)
+	require.Less(t, len(d.Key), 64, "the record is bounded")
 }
 
 func TestWrongSignalsAreErrors(t *testing.T) {

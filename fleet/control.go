@@ -20,6 +20,7 @@ type control struct {
 	LastRunning time.Time       `json:"last_running,omitzero"` // when Demand.Running was last above zero
 	Rules       map[string]*run `json:"rules,omitempty"`
 	Episode     *episode        `json:"episode,omitempty"` // the open one
+	Orphan      *episode        `json:"orphan,omitempty"`  // the latest that ended because its rule was not registered
 	Past        []Episode       `json:"past,omitempty"`    // the latest that ended, the latest last
 	Episodes    int             `json:"episodes,omitempty"`
 
@@ -42,10 +43,10 @@ type sample struct {
 
 // listing is what is known of the latest inventory.
 type listing struct {
-	At      time.Time `json:"at,omitzero"`      // of the latest that was believed
-	Suspect time.Time `json:"suspect,omitzero"` // of one that lost too many and waits for another that agrees
-	Missing int       `json:"missing,omitempty"`
-	Known   int       `json:"known,omitempty"`
+	At      time.Time       `json:"at,omitzero"`      // of the latest that was believed
+	Suspect time.Time       `json:"suspect,omitzero"` // of one that lost too many and waits for another that agrees
+	Lacks   []ReservationID `json:"lacks,omitempty"`  // what the suspect one lost, while it waits
+	Known   int             `json:"known,omitempty"`
 }
 
 // used reports whether Observe has ever been called.
@@ -141,8 +142,10 @@ func (c *control) clamp(now time.Time) {
 	for _, r := range c.Rules {
 		back(&r.Since, &r.Last)
 	}
-	if c.Episode != nil {
-		back(&c.Episode.Start, &c.Episode.Spent)
+	for _, e := range []*episode{c.Episode, c.Orphan} {
+		if e != nil {
+			back(&e.Start, &e.Spent)
+		}
 	}
 	for i := range c.Past {
 		back(&c.Past[i].Start, &c.Past[i].End)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdoff-go/holdoff/fleet"
+	"github.com/holdoff-go/holdoff/retry"
 )
 
 func TestWorkersDead(t *testing.T) {
@@ -144,6 +145,61 @@ func TestEpisodeOutlivesTheGuard(t *testing.T) {
 		st := other.status()
 		require.Equal(t, "rule workers_dead is no longer registered", st.Episodes[0].EndReason)
 	})
+}
+
+// TestTwoRuleSetsOnOneLedger has a guard without the rule take turns with one that
+// has it.
+func TestTwoRuleSetsOnOneLedger(t *testing.T) {
+	ledger := fleet.NewMemory()
+	use := func(c *fleet.Config) {
+		c.Ledger = ledger
+		c.Caps.Instances = 100
+		c.Caps.HourlyBudget = 100 * fleet.Dollar
+	}
+	s := newStage(t, "18:20:00", use)
+	s.signal(fleet.Demand{Pending: 5, Running: 10})
+	s.dead("18:28:40")
+	s.dead("18:29:40")
+	other := newStage(t, "18:29:40", use, func(c *fleet.Config) { c.Rules = []fleet.Rule{} })
+	other.keys = 100
+	granted := 0
+	for range 5 {
+		d, err := s.Launch(t.Context(), s.request(8, usd("0.45")), s.cloud.create)
+		require.NoError(t, err)
+		granted += d.Granted
+		other.launch(1, usd("0.45"))
+	}
+	require.Equal(t, 3+4, granted, "the window and one allowance")
+	require.Len(t, s.status().Episodes, 1)
+
+	t.Run("and the next emergency is another", func(t *testing.T) {
+		for _, clock := range []string{"18:31:00", "18:32:00"} { // over, while nobody has the rule open
+			s.clock.Set(at(clock))
+			s.signal(fleet.Demand{Running: 10})
+		}
+		s.dead("18:33:00")
+		s.dead("18:34:00")
+		require.Equal(t, "e2", s.status().Episodes[0].ID)
+		require.Equal(t, 4, s.status().AllowanceLeft)
+	})
+}
+
+func TestRefusedLaunchesGiveTheAllowanceBack(t *testing.T) {
+	s := newStage(t, "18:20:00")
+	s.incident()
+	s.cloud.fail = func(int, fleet.Reservation) error { return answer(422, "") }
+	_, err := s.Launch(t.Context(), s.request(3, usd("0.45")), s.cloud.create)
+	require.ErrorIs(t, err, retry.Fatal)
+	require.Zero(t, s.status().Episodes[0].Launches)
+	s.cloud.fail = nil
+	require.Equal(t, 4, s.launch(4, usd("0.45")).Granted)
+	require.Equal(t, 4, s.status().Episodes[0].Launches)
+
+	require.NoError(t, s.Override(t.Context(), fleet.Override{Actor: "ann", Reason: "a show", Until: at("19:00:00"), Count: 2}))
+	s.cloud.fail = func(int, fleet.Reservation) error { return answer(422, "") }
+	_, err = s.Launch(t.Context(), s.request(2, usd("0.45")), s.cloud.create)
+	require.ErrorIs(t, err, retry.Fatal)
+	require.Equal(t, 4, s.status().Episodes[0].Launches, "those were the operator's")
 }
 
 func TestAllowance(t *testing.T) {

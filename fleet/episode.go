@@ -13,7 +13,7 @@ type Episode struct {
 	Rule     string    `json:"rule"`
 	Evidence string    `json:"evidence"`
 	Start    time.Time `json:"start"`
-	// Launches is how many went past pacing for it.
+	// Launches is how many went past pacing for it, less what the vendor refused.
 	Launches int `json:"launches"`
 	// End is zero while it lasts.
 	End       time.Time `json:"end,omitzero"`
@@ -115,19 +115,42 @@ func assess(rule Rule, v View) (a Assessment) {
 // turn opens an episode when a rule is on and none is open, and ends it when
 // none is on.
 func (g *Guard) turn(b *book) {
+	if o := b.ctl.Orphan; o != nil && (b.ctl.Rules[o.Rule] == nil || !b.ctl.Rules[o.Rule].On) {
+		b.ctl.Orphan = nil // its emergency is over; the next is another
+	}
 	name, r := g.on(b)
 	switch e := b.ctl.Episode; {
 	case r != nil && e == nil:
+		if b.reopen(name) {
+			return
+		}
 		b.ctl.Episode = &episode{Episode: b.newEpisode(name, r.Evidence)}
 		b.rose = true
 	case r == nil && e != nil:
 		reason := "rule " + e.Rule + " is no longer registered"
 		if last := b.ctl.Rules[e.Rule]; last != nil && g.registered(e.Rule) {
 			reason = last.Evidence
+		} else {
+			b.ctl.Orphan = e
 		}
 		b.end(e.Episode, reason)
 		b.ctl.Episode = nil
 	}
+}
+
+// reopen takes up the episode that ended because a guard of this ledger did not
+// have its rule, and says whether there is one. The rule has been on all the
+// while, so it is the same emergency, and its allowance is spent as it was: a
+// change of the configuration and back grants nothing.
+func (b *book) reopen(rule string) bool {
+	e := b.ctl.Orphan
+	if e == nil || e.Rule != rule {
+		return false
+	}
+	b.ctl.Orphan = nil
+	b.ctl.Past = slices.DeleteFunc(b.ctl.Past, func(p Episode) bool { return p.ID == e.ID })
+	b.ctl.Episode = e
+	return true
 }
 
 // on returns the first registered rule that is on, or nil.

@@ -33,6 +33,9 @@ func (g *Guard) evaluate(b *book, r Request) (*evaluation, error) {
 }
 
 func (g *Guard) decision(now time.Time, r Request) Decision {
+	if len(r.Key) > maxKey {
+		r.Key = clip(r.Key) // it is invalid; the record need not keep a stranger's megabyte
+	}
 	return Decision{
 		Key: r.Key, At: now, Asked: max(1, r.count()), MaxPrice: r.MaxPrice, Offer: r.Offer, Reason: r.Reason,
 		Claimed: r.Emergency || r.Claimed,
@@ -99,7 +102,7 @@ func (e *evaluation) emergency() {
 		}
 		e.add(Finding{
 			Constraint: constraintAllowance, Tier: TierPacing, Code: AllowanceSpent,
-			Allowed: left, RetryAt: refill, Detail: allowanceSays(b.ctl.Episode, left),
+			Allowed: left, RetryAt: refill, Detail: allowanceSays(b.ctl.Episode, 0, left),
 		})
 		e.leave = min(unlimited, e.leave+left)
 	}
@@ -124,7 +127,10 @@ func (e *evaluation) decide() {
 			e.hard = min(e.hard, f.Allowed)
 		}
 	}
-	d.Granted = min(e.hard, e.paced+e.leave)
+	d.Granted = e.hard
+	if past := e.hard - e.paced; past > e.leave { // a sum would not fit a small int
+		d.Granted = e.paced + e.leave
+	}
 	for i := range d.Findings {
 		f := &d.Findings[i]
 		if pacing(*f) && f.Allowed < d.Granted {
@@ -168,6 +174,10 @@ func (e *evaluation) recount() {
 			f.Code, f.Detail = CoveredByInFlight, g.needSays(e.book, d.Granted)
 		case constraintWindow:
 			f.Detail = g.cfg.Window.says(len(e.log) + d.Granted)
+		case constraintAllowance:
+			left, _ := e.book.ctl.Episode.left(g.cfg.Allowance, e.book.now)
+			use := e.fromEpisode(max(0, d.Granted-e.paced))
+			f.Detail = allowanceSays(e.book.ctl.Episode, use, max(0, left-use))
 		}
 	}
 }
@@ -199,7 +209,7 @@ func (e *evaluation) stopped() {
 	}
 	// Where nothing more may go past pacing, whichever comes first: pacing lets
 	// it through, or the allowance does.
-	if d.Granted >= e.paced+e.leave {
+	if d.Granted-e.paced >= e.leave {
 		open, cured := latest(d.Findings, paced)
 		refill, refilled := latest(d.Findings, func(f Finding) bool { return allowance(f) && !f.RetryAt.IsZero() })
 		if refilled && !refill.IsZero() && (!cured || refill.Before(open)) {

@@ -26,6 +26,9 @@ type Start = func(ctx context.Context, r Reservation) (Instance, error)
 // and what was not sent is given back. When ctx ends before anything was
 // decided, the error is its cause.
 //
+// The kill switch and a vendor's refusal stop a batch under way too, before its
+// next call.
+//
 // A key that was granted before is answered with Duplicate and the same
 // reservations, and nothing is started, unless Config.Resend says that this is
 // safe.
@@ -43,25 +46,10 @@ func (g *Guard) launch(ctx context.Context, r Request, start Start, replay bool)
 		return d, err
 	}
 	d.Reservations = slices.Clone(d.Reservations) // the record keeps its own
-	var failed []error
-	for i, res := range d.Reservations {
-		if d.Code == Duplicate && (!g.cfg.Resend || !res.Pending()) {
-			continue
-		}
-		settled, err := g.start(ctx, res, start)
-		if settled.ID != "" {
-			d.Reservations[i] = settled
-		}
-		if err == nil {
-			continue
-		}
-		failed = append(failed, err)
-		if stop := (*stopError)(nil); errors.As(err, &stop) && d.Code != Duplicate {
-			failed = append(failed, g.giveBack(ctx, d.Reservations[i+1:]))
-			break
-		}
+	if d.Code == Duplicate {
+		return d, g.resend(ctx, d.Reservations, start)
 	}
-	return d, errors.Join(failed...)
+	return d, g.sendAll(ctx, d.Reservations, start)
 }
 
 // stopError marks a failure after which no further call is made.
@@ -69,8 +57,17 @@ type stopError struct{ error }
 
 func (e *stopError) Unwrap() error { return e.error }
 
-// start makes one vendor call and settles it.
-func (g *Guard) start(ctx context.Context, r Reservation, start Start) (Reservation, error) {
+func stops(err error) bool {
+	stop := (*stopError)(nil)
+	return errors.As(err, &stop)
+}
+
+// start makes one vendor call and settles it. Of a call that is repeated nothing
+// but an instance is believed: its refusal says nothing of the one before.
+func (g *Guard) start(ctx context.Context, r Reservation, start Start, again bool) (Reservation, error) {
+	if ctx.Err() != nil && again {
+		return r, &stopError{fmt.Errorf("fleet: launch %s: not sent again: %w", r.ID, context.Cause(ctx))}
+	}
 	if ctx.Err() != nil { // nothing was sent
 		settled, err := g.conclude(ctx, r.ID, Refused(nil), refusal{})
 		return settled, &stopError{errors.Join(fmt.Errorf("fleet: launch %s: not sent: %w", r.ID, context.Cause(ctx)), err)}
@@ -84,6 +81,7 @@ func (g *Guard) start(ctx context.Context, r Reservation, start Start) (Reservat
 		return settled, nil
 	}
 	why := g.classify(ctx, err)
+	why.lost = why.lost || again
 	settled, failed := g.conclude(ctx, r.ID, Refused(err), why)
 	state := settled.State
 	if failed != nil {

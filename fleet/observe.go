@@ -15,11 +15,11 @@ const listingLag = time.Minute
 // gone; what no request asked for is foreign, and counts toward the caps.
 //
 // A listing that lacks more than half of the known instances, although nothing
-// was terminating them, is not believed before a second one agrees; until then
-// nothing is launched ([StaleInventory]). Once Observe has been called, that
-// also holds when the latest listing is older than Config.MaxSignalAge. A
-// listing from before the latest one is passed over. It costs time in
-// proportion to the instances.
+// was terminating them, is not believed before a second one lacks the same; until
+// then nothing is launched ([StaleInventory]). Once Observe has been called, that
+// also holds when the latest listing is older than Config.MaxSignalAge. A listing
+// from before the latest one is passed over. It costs time in proportion to the
+// instances.
 func (g *Guard) Observe(ctx context.Context, inv Inventory) error {
 	for _, i := range inv.Instances {
 		if err := i.check(); err != nil {
@@ -69,6 +69,7 @@ type observation struct {
 	listed  []match
 	missing []Reservation // up as far as is known, and not listed
 	known   int           // how many the listing should have
+	said    int           // how many of the missing the suspect listing lacked too
 	foreign string        // a new one, for the log
 }
 
@@ -106,6 +107,10 @@ func (o *observation) read(listed []Instance) error {
 		taken[r.ID] = true
 		o.listed = append(o.listed, match{i, r})
 	}
+	suspected := map[ReservationID]bool{}
+	for _, id := range o.book.ctl.Inventory.Lacks {
+		suspected[id] = true
+	}
 	for _, r := range o.held {
 		if r.Foreign && seen[r.Instance] && !taken[r.ID] {
 			continue // the tag says now whose it is
@@ -114,6 +119,9 @@ func (o *observation) read(listed []Instance) error {
 			o.known++
 			if !taken[r.ID] {
 				o.missing = append(o.missing, r)
+				if suspected[r.ID] {
+					o.said++
+				}
 			}
 		}
 	}
@@ -141,8 +149,8 @@ func foreignID(instance string) ReservationID { return ReservationID("foreign-" 
 // write enters what the listing says.
 func (o *observation) write() error {
 	l := &o.book.ctl.Inventory
-	if 2*len(o.missing) > o.known && l.Suspect.IsZero() {
-		*l = listing{At: l.At, Suspect: o.at, Missing: len(o.missing), Known: o.known}
+	if o.implausible() {
+		*l = listing{At: l.At, Suspect: o.at, Lacks: idsOf(o.missing), Known: o.known}
 	} else {
 		*l = listing{At: o.at}
 	}
@@ -177,6 +185,17 @@ func (o *observation) write() error {
 	return nil
 }
 
+// implausible reports whether the listing is not to be believed yet. What a
+// suspect one lacked too has been said twice, and the rest must be plausible by
+// itself: of two halves of one listing, each lacks the other.
+func (o *observation) implausible() bool {
+	if o.book.ctl.Inventory.Suspect.IsZero() {
+		return 2*len(o.missing) > o.known
+	}
+	alone := len(o.missing) - o.said
+	return alone > 0 && 2*alone >= o.known-o.said
+}
+
 func (o *observation) enter(m match) error {
 	r := m.r
 	if r.ID == "" {
@@ -187,4 +206,12 @@ func (o *observation) enter(m match) error {
 		r.State, r.Overdue = StateUnknown, false // given up too early: it is there
 	}
 	return o.guard.accept(o.book, r, m.instance)
+}
+
+func idsOf(rs []Reservation) []ReservationID {
+	ids := make([]ReservationID, len(rs))
+	for i, r := range rs {
+		ids[i] = r.ID
+	}
+	return ids
 }

@@ -170,6 +170,23 @@ func TestListingsThatAreNotBelieved(t *testing.T) {
 		require.Equal(t, 4, s.status().Instances)
 		require.Equal(t, fleet.Granted, s.launch(1, usd("0.44")).Code)
 	})
+	t.Run("a second one that lacks others does not agree", func(t *testing.T) {
+		s := newStage(t, "12:00:00", noWindow)
+		s.launch(10, usd("0.10"))
+		all := s.cloud.listing(fleet.StateRunning)
+		s.clock.Set(at("12:05:00"))
+		s.observe(all...)
+		for _, listed := range [][]fleet.Instance{all[:4], all[6:], all[:4]} { // the pages of a listing, one at a time
+			s.clock.Add(time.Minute)
+			s.observe(listed...)
+			require.NotEmpty(t, s.status().InventoryDoubt)
+			require.Equal(t, 10, s.status().Instances)
+		}
+		s.clock.Add(time.Minute)
+		s.observe(all[:3]...)
+		require.Empty(t, s.status().InventoryDoubt, "it agrees, and one more may go")
+		require.Equal(t, 3, s.status().Instances)
+	})
 	t.Run("a second one that has them clears it", func(t *testing.T) {
 		s, all := ten(t)
 		s.clock.Set(at("12:07:00"))
@@ -252,6 +269,30 @@ func TestSettle(t *testing.T) {
 		require.Zero(t, s.status().Instances)
 		require.NoError(t, s.Settle(t.Context(), id, fleet.Accepted(fleet.Instance{ID: "i"})))
 		require.Equal(t, 1, s.status().Instances, "the truth counts")
+	})
+	t.Run("the vendor's word to wait holds, whatever the reservation", func(t *testing.T) {
+		s := newStage(t, "12:00:00")
+		id := s.reserve(s.request(1, usd("0.44"))).Reservations[0].ID
+		require.NoError(t, s.Settle(t.Context(), id, fleet.Accepted(fleet.Instance{ID: "i-1"})))
+		require.ErrorIs(t, s.Settle(t.Context(), id, fleet.Refused(answer(429, "30"))), fleet.ErrSettled)
+		require.Equal(t, at("12:00:30"), s.status().VendorUntil)
+		require.Equal(t, map[fleet.State]int{fleet.StateLoading: 1}, s.status().States)
+		require.ErrorIs(t, s.Settle(t.Context(), "hf-nobody-0", fleet.Refused(answer(429, "60"))), fleet.ErrNoReservation)
+		require.Equal(t, at("12:01:00"), s.status().VendorUntil)
+	})
+	t.Run("what was refused has no end to count", func(t *testing.T) {
+		s := newStage(t, "12:00:00")
+		id := s.reserve(s.request(1, usd("0.44"))).Reservations[0].ID
+		require.NoError(t, s.Settle(t.Context(), id, fleet.Refused(nil)))
+		require.NoError(t, s.Settle(t.Context(), id, fleet.Ended()))
+		require.Zero(t, s.status().Launches)
+	})
+	t.Run("accepted after it was said to have ended unseen", func(t *testing.T) {
+		s := newStage(t, "12:00:00")
+		id := s.reserve(s.request(1, usd("0.44"))).Reservations[0].ID
+		require.NoError(t, s.Settle(t.Context(), id, fleet.Ended()))
+		require.NoError(t, s.Settle(t.Context(), id, fleet.Accepted(fleet.Instance{ID: "i-1"})))
+		require.Equal(t, 1, s.status().Instances, "it costs money")
 	})
 	t.Run("mistakes", func(t *testing.T) {
 		s := newStage(t, "12:00:00")

@@ -3,8 +3,8 @@ package fleet
 import "errors"
 
 // ErrOutcomeUnknown is what a start function returns, wrapped, when it cannot
-// tell whether the machine exists. Time-outs, cut connections and 5xx answers
-// are taken for that without it.
+// tell whether the machine exists. Time-outs, cut connections and 500, 502 and
+// 504 answers are taken for that without it; 503 says that nothing was done.
 var ErrOutcomeUnknown = errors.New("nobody knows whether the machine exists")
 
 // An Outcome is what came of a reservation. Make one with [Accepted],

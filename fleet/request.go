@@ -55,6 +55,8 @@ func (r Request) check() string {
 		return fmt.Sprintf("Count is %d, more than %d", r.Count, maxCount)
 	case r.MaxPrice <= 0:
 		return fmt.Sprintf("MaxPrice is %s: a price is needed to keep the budget", r.MaxPrice)
+	case r.MaxPrice > maxPrice:
+		return fmt.Sprintf("MaxPrice is %s/hr, more than %s", r.MaxPrice, maxPrice)
 	}
 	return ""
 }

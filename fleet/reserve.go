@@ -82,8 +82,8 @@ func (g *Guard) unavailable(d Decision, r Request, err error) (Decision, error) 
 
 // known returns the answer to a key that has one.
 func (g *Guard) known(b *book, r Request, replay bool) (*Decision, error) {
-	if r.check() != "" {
-		return nil, nil
+	if r.Key == "" || len(r.Key) > maxKey {
+		return nil, nil // it never had one
 	}
 	granted, err := b.reservations(r.Key)
 	if err != nil {

@@ -130,12 +130,13 @@ func inventorySays(b *book) string {
 }
 
 func suspicion(l listing) string {
-	return fmt.Sprintf("the latest listing lacks %d of %d known instances; another must agree before it is believed", l.Missing, l.Known)
+	return fmt.Sprintf("the latest listing lacks %d of %d known instances; another must agree before it is believed", len(l.Lacks), l.Known)
 }
 
-func allowanceSays(e *episode, left int) string {
-	if left >= unlimited {
+// allowanceSays tells of the allowance, with granted more launches past pacing.
+func allowanceSays(e *episode, granted, left int) string {
+	if left >= unlimited-granted {
 		return fmt.Sprintf("emergency %s is bounded by the caps and the need alone", e.ID)
 	}
-	return fmt.Sprintf("emergency %s has launched %d past pacing and may launch %d more", e.ID, e.Launches, left)
+	return fmt.Sprintf("emergency %s has launched %d past pacing and may launch %d more", e.ID, e.Launches+granted, left)
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/holdoff-go/holdoff/retry"
@@ -32,39 +33,57 @@ func (g *Guard) Settle(ctx context.Context, id ReservationID, o Outcome) error {
 // settle returns the reservation as it now stands.
 func (g *Guard) settle(ctx context.Context, id ReservationID, o Outcome, r refusal) (Reservation, error) {
 	var settled Reservation
-	err := g.update(ctx, func(b *book) error {
-		res, ok, err := b.tx.Reservation(id)
-		switch {
-		case err != nil:
+	var wrong error // with the caller's word on the reservation; that of the vendor to wait holds all the same
+	err := g.update(ctx, func(b *book) (err error) {
+		settled, err = g.conclusion(b, id, o, r)
+		wrong = nil
+		if r.pause == 0 {
 			return err
-		case !ok:
-			return fmt.Errorf("%s: %w", id, ErrNoReservation)
 		}
-		if r.pause > 0 {
-			b.holdOff(r.pause, fmt.Sprintf("the vendor refused a launch: %s", r.verdict.Class))
+		b.holdOff(r.pause, fmt.Sprintf("the vendor refused a launch: %s", r.verdict.Class))
+		if errors.Is(err, ErrNoReservation) || errors.Is(err, ErrSettled) {
+			wrong = fmt.Errorf("fleet: %w", err)
+			return nil
 		}
-		switch o.kind {
-		case outcomeAccepted:
-			err = g.accept(b, res, o.instance)
-		case outcomeRefused:
-			if r.lost {
-				err = b.lose(res)
-			} else {
-				err = b.refuse(res, r.verdict.Class)
-			}
-		case outcomeLost:
+		return err
+	})
+	if err == nil {
+		err = wrong
+	}
+	return settled, err
+}
+
+// conclusion enters an outcome, of which nothing is written when it is wrong.
+func (g *Guard) conclusion(b *book, id ReservationID, o Outcome, r refusal) (Reservation, error) {
+	res, ok, err := b.tx.Reservation(id)
+	switch {
+	case err != nil:
+		return Reservation{}, err
+	case !ok:
+		return Reservation{}, fmt.Errorf("%s: %w", id, ErrNoReservation)
+	}
+	switch o.kind {
+	case outcomeAccepted:
+		err = g.accept(b, res, o.instance)
+	case outcomeRefused:
+		if r.lost {
 			err = b.lose(res)
-		case outcomeEnded:
+		} else {
+			err = b.refuse(res, r.verdict.Class)
+		}
+	case outcomeLost:
+		err = b.lose(res)
+	case outcomeEnded:
+		if res.State != StateRefused { // it never was: that is no end
 			res.Overdue = false
 			err = b.move(res, StateGone)
 		}
-		if err != nil {
-			return err
-		}
-		settled, _, err = b.tx.Reservation(id)
-		return err
-	})
-	return settled, err
+	}
+	if err != nil {
+		return Reservation{}, err
+	}
+	res, _, err = b.tx.Reservation(id)
+	return res, err
 }
 
 // accept enters what the vendor says. It holds for a reservation that was given
@@ -73,7 +92,7 @@ func (g *Guard) accept(b *book, r Reservation, i Instance) error {
 	if r.Instance != "" && r.Instance != i.ID {
 		return fmt.Errorf("%s is instance %s, not %s: %w", r.ID, r.Instance, i.ID, ErrSettled)
 	}
-	if r.State == StateGone {
+	if r.State == StateGone && r.Instance != "" {
 		return nil // a listing was faster
 	}
 	if !r.Foreign && r.Instance == "" {

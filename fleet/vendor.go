@@ -78,7 +78,7 @@ func (g *Guard) classify(ctx context.Context, err error) refusal {
 // lost reports whether the call may have been carried out although it failed.
 // What the vendor refused by its answer was not; nor was a call that never got
 // there, nor one that the start function gave up by itself, without evidence of
-// the vendor in its error. A time-out, a cut connection and a 5xx are no answer.
+// the vendor in its error. A time-out, a cut connection and a 500 are no answer.
 func lost(ctx context.Context, class retry.Class, err error) bool {
 	if errors.Is(err, ErrOutcomeUnknown) {
 		return true

@@ -6,33 +6,71 @@ import (
 	"github.com/holdoff-go/holdoff/internal/clock"
 )
 
-// enter lets the caller through as p, or queues it, and says in o of what origin
-// its reports are.
-func (l *Limiter) enter(ctx context.Context, p Priority, o *origin) error {
+// enter lets the caller through as p at all limiters of x, or queues it, and says
+// in x of what origin its reports are.
+func (x *pass) enter(ctx context.Context, p Priority) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	l.mu.Lock()
-	t := l.advance()
-	l.handOut(t)
+	d := x.limiter.domain
+	d.mu.Lock()
+	t := x.advance()
+	x.handOut(t)
 	// Whoever waits with p, or above it, would have been let in before.
-	a := l.state.may(p, t)
-	if a.reason == ReasonNone {
-		*o = l.admit(p, t)
-		l.handOver(p, *o)
+	by, a := x.blocker(p, t)
+	if by == nil {
+		x.admit(p, t)
+		x.handOver(p)
 		return nil
 	}
-	if err := l.refuseEntry(ctx, p, a, t); err != nil {
-		l.unlock()
+	if err := by.refuseEntry(ctx, p, a, t); err != nil {
+		d.unlock()
 		return err
 	}
-	w := &waiter{priority: p, ready: make(chan struct{}, 1)}
-	l.waiting.pushBack(w)
-	if l.waiting.first() == w {
-		l.setAlarm(t, a.again)
+	d.arrivals++
+	w := &waiter{priority: p, arrival: d.arrivals, ready: make(chan struct{}, 1), pass: *x}
+	by.queue(w)
+	if by.waiting.first() == w {
+		by.setAlarm(t, a.again)
 	}
-	l.unlock()
-	return l.await(ctx, w, o)
+	w.lineUp(d)
+	return x.await(ctx, w)
+}
+
+// lineUp unlocks for a caller that has been queued. An event's callback that ends
+// its goroutine by runtime.Goexit must not leave w in line: nobody would collect
+// what it is granted.
+func (w *waiter) lineUp(d *domain) {
+	if len(d.outbox.pending) == 0 {
+		d.mu.Unlock()
+		return
+	}
+	heard := false
+	defer func() {
+		if !heard {
+			d.mu.Lock()
+			w.leaveLine()
+			d.unlock()
+		}
+	}()
+	d.unlock()
+	heard = true
+}
+
+// tryEnter is enter for Normal work that does not wait.
+func (x *pass) tryEnter() error {
+	d := x.limiter.domain
+	d.mu.Lock()
+	t := x.advance()
+	if by, a := x.shutter(t); by != nil {
+		err := by.blockedError(a, t)
+		x.handOut(t)
+		d.unlock()
+		return err
+	}
+	x.admit(Normal, t)
+	x.handOver(Normal)
+	return nil
 }
 
 // refuseEntry returns why p cannot even queue. Only here is the deadline looked
@@ -59,37 +97,49 @@ func (l *Limiter) refuseEntry(ctx context.Context, p Priority, a answer, t insta
 }
 
 // await sleeps until w has been let in, or ctx has ended.
-func (l *Limiter) await(ctx context.Context, w *waiter, o *origin) error {
+func (x *pass) await(ctx context.Context, w *waiter) error {
 	for {
 		select {
 		case <-w.ready:
 			// Not under the lock, which whoever granted this holds just now: all who
 			// wake would queue up there once more.
 			if w.granted.CompareAndSwap(true, false) {
-				*o = w.origin
+				*x = w.pass
 				return nil
 			}
 			// A refusal or a hold has taken the grant back, and put w where it was.
 		case <-ctx.Done():
-			l.mu.Lock()
-			t := l.advance()
-			a := l.state.may(w.priority, t)
-			if a.reason == ReasonNone {
-				a.reason = ReasonWaiting
-			}
-			if w.granted.CompareAndSwap(true, false) {
-				// The grant and the end of ctx met; whoever is next has it.
-				l.granted.remove(w)
-				l.revoke(w)
-			} else {
-				l.waiting.remove(w)
-			}
-			l.handOut(t)
-			err := blockedBy(ctx, l.blockedError(a, t))
-			l.unlock()
-			return err
+			d := x.limiter.domain
+			d.mu.Lock()
+			defer d.unlock()
+			return w.giveUp(ctx)
 		}
 	}
+}
+
+// giveUp takes w out of line, whose caller's ctx has ended, and returns the error.
+func (w *waiter) giveUp(ctx context.Context) error {
+	t := w.pass.advance()
+	by, a := w.pass.blocker(w.priority, t)
+	if by == nil {
+		by, a.reason = w.at, ReasonWaiting
+	}
+	err := blockedBy(ctx, by.blockedError(a, t))
+	w.leaveLine()
+	return err
+}
+
+// leaveLine takes w out of line. What it has been granted and not heard of, is for
+// whoever is next.
+func (w *waiter) leaveLine() {
+	t := w.pass.advance()
+	if w.granted.CompareAndSwap(true, false) {
+		w.at.domain.granted.remove(w)
+		w.revoke()
+	} else {
+		w.at.waiting.remove(w)
+	}
+	w.pass.handOut(t)
 }
 
 // admit lets p through at t.
@@ -102,21 +152,21 @@ func (l *Limiter) admit(p Priority, t instant) origin {
 	return o
 }
 
-// handOver unlocks for a caller that has been let in as p with o. An event's
-// callback that ends the caller's goroutine by runtime.Goexit must not take the
-// slot along.
-func (l *Limiter) handOver(p Priority, o origin) {
-	if len(l.outbox.pending) == 0 {
-		l.mu.Unlock()
+// handOver unlocks for a caller that has been let in as p. An event's callback that
+// ends the caller's goroutine by runtime.Goexit must not take the slot along.
+func (x *pass) handOver(p Priority) {
+	d := x.limiter.domain
+	if len(d.outbox.pending) == 0 {
+		d.mu.Unlock()
 		return
 	}
 	heard := false
 	defer func() {
 		if !heard && p != call {
-			(&Slot{limiter: l, origin: o}).Release()
+			(&Slot{pass: *x}).Release()
 		}
 	}()
-	l.unlock()
+	d.unlock()
 	heard = true
 }
 
@@ -133,6 +183,21 @@ func (l *Limiter) serve(t instant) {
 	for w := l.granted.head; w != nil && !w.granted.Load(); w = l.granted.head {
 		l.granted.remove(w) // it has heard
 	}
+	l.hand(t)
+	for m := l.takeUnserved(); m != nil; m = l.takeUnserved() {
+		m.bring(t)
+		m.hand(t)
+	}
+}
+
+// hand goes through l's queue. Who passes here, and is blocked by another limiter
+// of its gate, goes on to the queue of that one, to its place by arrival. So nobody
+// is in the way of those behind him who do not need that limiter, nor loses his
+// place before those who do.
+//
+// It ends: admissions open nothing, so who has been sent to a limiter that blocks
+// him is not sent on in the same serve.
+func (l *Limiter) hand(t instant) {
 	again := never
 	for w := l.waiting.first(); w != nil; w = l.waiting.first() {
 		a := l.state.may(w.priority, t)
@@ -141,7 +206,12 @@ func (l *Limiter) serve(t instant) {
 			break
 		}
 		l.waiting.remove(w)
-		w.origin = l.admit(w.priority, t)
+		if by := w.blockedBeside(l, t); by != nil {
+			by.queue(w)
+			l.unserve(by)
+			continue
+		}
+		w.pass.admit(w.priority, t)
 		w.granted.Store(true)
 		l.granted.pushBack(w)
 		select {
@@ -152,22 +222,61 @@ func (l *Limiter) serve(t instant) {
 	l.setAlarm(t, again)
 }
 
+// blockedBeside returns which limiter of w other than l does not let it in; nil:
+// all do.
+func (w *waiter) blockedBeside(l *Limiter, t instant) (by *Limiter) {
+	if w.pass.wider == nil {
+		return nil
+	}
+	var why answer
+	for x := &w.pass; x != nil; x = x.wider {
+		x.limiter = x.limiter.present()
+		m := x.limiter
+		if m == l {
+			continue
+		}
+		m.bring(t)
+		a := m.state.may(w.priority, t)
+		if a.reason == ReasonNone && m.waiting.ahead(w) {
+			a.reason = ReasonWaiting // time has opened m, and those who waited there go first
+		}
+		if a.reason != ReasonNone && (by == nil || a.from > why.from) {
+			by, why = m, a
+		}
+	}
+	return by
+}
+
 // revoke undoes the grant of w, which is in no list.
-func (l *Limiter) revoke(w *waiter) {
-	if w.priority != call {
-		l.state.revoke(w.origin)
+func (w *waiter) revoke() {
+	if w.priority == call {
+		return
+	}
+	for x := &w.pass; x != nil; x = x.wider {
+		x.limiter.state.revoke(x.origin)
 	}
 }
 
-// takeBack revokes all grants that nobody has collected, and puts their waiters
-// back at the head of their queues in the order they had. Whoever may still pass
-// has its grant again in the handOut that must follow.
+// takeBack revokes all grants of l that nobody has collected, and puts their
+// waiters back into its queue, in the order they had. Whoever may still pass has
+// its grant again in the handOut that must follow.
 func (l *Limiter) takeBack() {
-	for w := l.granted.tail; w != nil; w = l.granted.tail {
+	var earlier *waiter
+	for w := l.granted.tail; w != nil; w = earlier {
+		earlier = w.prev
+		if !w.pass.of(l) {
+			continue
+		}
 		l.granted.remove(w)
 		if w.granted.CompareAndSwap(true, false) {
-			l.revoke(w)
-			l.waiting.pushFront(w)
+			for x := &w.pass; x != nil; x = x.wider {
+				if x.limiter != l {
+					x.limiter.bring(l.now)
+					l.unserve(x.limiter)
+				}
+			}
+			w.revoke()
+			l.queue(w)
 		}
 	}
 }

@@ -20,8 +20,9 @@ func admitUnheard(l *Limiter, p Priority, n int) []*waiter {
 	defer l.mu.Unlock()
 	ws := make([]*waiter, n)
 	for i := range ws {
-		ws[i] = &waiter{priority: p, ready: make(chan struct{}, 1)}
-		l.waiting.pushBack(ws[i])
+		l.arrivals++
+		ws[i] = &waiter{priority: p, arrival: l.arrivals, ready: make(chan struct{}, 1), pass: pass{limiter: l}}
+		l.queue(ws[i])
 	}
 	l.handOut(l.look())
 	return ws
@@ -47,7 +48,7 @@ func cancelAll(l *Limiter, ws []*waiter) {
 		case <-w.ready: // a select would choose between the two
 		default:
 		}
-		_ = l.await(ctx, w, new(origin))
+		_ = (&pass{limiter: l}).await(ctx, w)
 	}
 }
 

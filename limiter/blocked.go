@@ -22,6 +22,7 @@ const (
 	ReasonPace        Reason = "pace"         // the steady pace of Config.Pace
 	ReasonWaiting     Reason = "waiting"      // others are ahead in the queue
 	ReasonQueueFull   Reason = "queue_full"   // Config.MaxWaiting callers wait already
+	ReasonConfig      Reason = "config"       // of a Gate: GroupConfig.Config makes no sense for one of its keys
 )
 
 // A BlockedError says why a caller was not let in, and until when that is known

@@ -156,6 +156,7 @@ func (c Config) withDefaults() (Config, error) {
 
 // rules are the numbers of a Config as the state reads them.
 type rules struct {
+	budget          int
 	floor           int
 	pause           time.Duration // negative: none is assumed
 	maxAssumedPause time.Duration
@@ -171,6 +172,7 @@ type rules struct {
 // rules expects that c has its defaults.
 func (c Config) rules() *rules {
 	r := &rules{
+		budget:          c.Budget,
 		floor:           c.Floor,
 		pause:           c.Pause,
 		maxAssumedPause: c.MaxAssumedPause,

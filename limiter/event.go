@@ -34,11 +34,17 @@ type Event struct {
 	Status Status
 }
 
-// outbox holds the events that have not been delivered. The limiter's lock
-// guards it; one caller at a time delivers, so that events keep their order.
+// outbox holds the events that have not been delivered. Its domain's lock guards
+// it; one caller at a time delivers, so that events keep their order.
 type outbox struct {
-	pending    []Event
+	pending    []delivery
 	delivering bool
+}
+
+// A delivery is an event and whom to tell of it.
+type delivery struct {
+	to *notifier
+	Event
 }
 
 // note puts an event into the outbox.
@@ -46,9 +52,9 @@ func (l *Limiter) note(kind EventKind, reason string) {
 	if !l.notify.active() {
 		return
 	}
-	l.outbox.pending = append(l.outbox.pending, Event{
+	l.outbox.pending = append(l.outbox.pending, delivery{&l.notify, Event{
 		Kind: kind, Time: l.line.At(l.now), Reason: reason, Status: l.status(&l.state, l.now),
-	})
+	}})
 }
 
 // compare notes what has changed since before.
@@ -74,32 +80,32 @@ func (l *Limiter) compare(before *state, reason string) {
 }
 
 // unlock unlocks, and delivers what the caller's change has put into the outbox.
-func (l *Limiter) unlock() {
-	if len(l.outbox.pending) == 0 || l.outbox.delivering {
-		l.mu.Unlock()
+func (d *domain) unlock() {
+	if len(d.outbox.pending) == 0 || d.outbox.delivering {
+		d.mu.Unlock()
 		return
 	}
-	l.deliver()
+	d.deliver()
 }
 
-func (l *Limiter) deliver() {
-	l.outbox.delivering = true
+func (d *domain) deliver() {
+	d.outbox.delivering = true
 	defer func() {
 		// A callback may have ended this goroutine by runtime.Goexit, as a test's
 		// FailNow does. Then this delivers the rest.
-		l.outbox.delivering = false
-		l.unlock()
+		d.outbox.delivering = false
+		d.unlock()
 	}()
-	for len(l.outbox.pending) > 0 {
-		e := l.outbox.pending[0]
-		l.outbox.pending = l.outbox.pending[1:]
+	for len(d.outbox.pending) > 0 {
+		e := d.outbox.pending[0]
+		d.outbox.pending = d.outbox.pending[1:]
 		func() {
-			l.mu.Unlock()
-			defer l.mu.Lock()
-			l.notify.send(e)
+			d.mu.Unlock()
+			defer d.mu.Lock()
+			e.to.send(e.Event)
 		}()
 	}
-	l.outbox.pending = nil
+	d.outbox.pending = nil
 }
 
 // notifier tells the host what happens. It is called without the lock.

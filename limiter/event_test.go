@@ -165,6 +165,36 @@ func TestEvents_CallbackEndsItsGoroutine(t *testing.T) {
 	}
 }
 
+// A caller that is queued, and whose goroutine a callback then ends, is not granted
+// a slot that nobody collects.
+func TestEvents_CallbackEndsTheGoroutineOfWhoWaits(t *testing.T) {
+	cfg := base()
+	cfg.Budget = 1
+	end := false
+	cfg.OnEvent = func(e limiter.Event) {
+		if end && e.Kind == limiter.EventPauseEnded {
+			end = false
+			runtime.Goexit()
+		}
+	}
+	play(t, cfg, func(s *scene) {
+		held := s.take()
+		s.l.ReportRateLimited(time.Second)
+		s.at(2)
+		end = true
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, _ = s.l.Acquire(s.ctx) // notices the end of the pause, and is queued
+		}()
+		<-ended
+		require.False(s, end)
+		require.Zero(s, s.l.Status().Waiting)
+		held.Release()
+		s.take()
+	})
+}
+
 // One warning a pause and one record for its end, however many refusals.
 func TestLogger_OneWarningAPause(t *testing.T) {
 	var log bytes.Buffer

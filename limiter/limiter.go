@@ -3,9 +3,6 @@ package limiter
 import (
 	"context"
 	"fmt"
-	"sync"
-
-	"github.com/holdoff-go/holdoff/internal/clock"
 )
 
 // A Limiter stands before one upstream quota and lets work through to it. All
@@ -26,16 +23,14 @@ type Limiter struct {
 	cut        func(budget, inFlight int) int
 	maxWaiting int
 	notify     notifier
-	clock      Clock
+	*domain
 
-	mu      sync.Mutex
-	line    *clock.Line
-	now     instant // of the last look at the clock
+	// Guarded by domain.mu.
 	state   state
 	waiting waitlist
-	granted queue // let in; some have not heard of it
 	alarm   alarm
-	outbox  outbox
+
+	member // of a group; zero: alone
 }
 
 // New returns a limiter for cfg. The error names the field that makes no sense.
@@ -44,21 +39,25 @@ func New(cfg Config) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newLimiter(cfg, newDomain(cfg.Clock)), nil
+}
+
+// newLimiter expects that cfg has its defaults.
+func newLimiter(cfg Config, d *domain) *Limiter {
 	return &Limiter{
 		name:       cfg.Name,
 		cut:        cfg.Cut,
 		maxWaiting: cfg.MaxWaiting,
 		notify:     notifier{onEvent: cfg.OnEvent, logger: cfg.Logger},
-		clock:      cfg.Clock,
-		line:       clock.NewLine(cfg.Clock),
+		domain:     d,
 		state:      newState(cfg.rules(), cfg.Budget),
-	}, nil
+	}
 }
 
 // Acquire waits for leave to start one new worker, and returns its slot. It is
 // AcquireAs with Normal.
 func (l *Limiter) Acquire(ctx context.Context) (*Slot, error) {
-	return l.acquire(ctx, Normal, new(Slot))
+	return (&Slot{pass: pass{limiter: l}}).acquire(ctx, Normal)
 }
 
 // AcquireAs waits for a slot with priority p. It fails
@@ -70,40 +69,13 @@ func (l *Limiter) Acquire(ctx context.Context) (*Slot, error) {
 //
 // The caller must Release the slot.
 func (l *Limiter) AcquireAs(ctx context.Context, p Priority) (*Slot, error) {
-	return l.acquire(ctx, p, new(Slot))
-}
-
-// acquire fills in s and returns it. That its caller makes it lets the compiler
-// put it on the stack where Acquire is inlined; so for TryAcquire and Wait.
-func (l *Limiter) acquire(ctx context.Context, p Priority, s *Slot) (*Slot, error) {
-	if p < Normal || p > Emergency {
-		return nil, fmt.Errorf("limiter: priority is %d: it must be Normal, Resumed or Emergency", int(p))
-	}
-	s.limiter = l
-	if err := l.enter(ctx, p, &s.origin); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return (&Slot{pass: pass{limiter: l}}).acquire(ctx, p)
 }
 
 // TryAcquire takes a slot for new work if one is free now and nobody waits for
 // it. Otherwise it returns a *BlockedError that says why and until when.
 func (l *Limiter) TryAcquire() (*Slot, error) {
-	return l.tryAcquire(new(Slot))
-}
-
-func (l *Limiter) tryAcquire(s *Slot) (*Slot, error) {
-	l.mu.Lock()
-	t := l.advance()
-	if b := l.blocked(&l.state, t); b.reason != ReasonNone {
-		err := l.blockedError(b, t)
-		l.handOut(t)
-		l.unlock()
-		return nil, err
-	}
-	s.limiter, s.origin = l, l.admit(Normal, t)
-	l.handOver(Normal, s.origin)
-	return s, nil
+	return (&Slot{pass: pass{limiter: l}}).tryAcquire()
 }
 
 // blocked says what TryAcquire, and so Status, answers at t.
@@ -121,21 +93,14 @@ func (l *Limiter) blocked(s *state, t instant) answer {
 // for an assumed pause, which is about new work, and not for the budget, since
 // the work has its slot. Its errors are those of AcquireAs.
 func (l *Limiter) Wait(ctx context.Context) (*Call, error) {
-	return l.wait(ctx, new(Call))
-}
-
-func (l *Limiter) wait(ctx context.Context, c *Call) (*Call, error) {
-	c.limiter = l
-	if err := l.enter(ctx, call, &c.origin); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return (&Call{pass: pass{limiter: l}}).wait(ctx)
 }
 
 // advance looks at the clock, unless nothing depends on it, and brings the state
-// up to the time.
+// up to the time. What has not been read is of no use to other limiters, so in a
+// group it always is.
 func (l *Limiter) advance() instant {
-	if l.state.steady() {
+	if l.group == nil && l.state.steady() {
 		return l.now
 	}
 	return l.look()
@@ -144,10 +109,24 @@ func (l *Limiter) advance() instant {
 // look reads the clock and brings the state up to the time.
 func (l *Limiter) look() instant {
 	l.now = l.line.Now()
-	before := l.state
-	l.state = before.at(l.now)
-	l.compare(&before, "")
+	l.bring(l.now)
 	return l.now
+}
+
+// bring brings the state up to t, which the clock was read to be.
+func (l *Limiter) bring(t instant) {
+	before := l.state
+	l.state = before.at(t)
+	l.compare(&before, "")
+}
+
+// lock locks, and returns the limiter that l's key has now.
+func (l *Limiter) lock() *Limiter {
+	l.mu.Lock()
+	if l.group != nil {
+		return l.group.enlist(l)
+	}
+	return l
 }
 
 func (l *Limiter) blockedError(a answer, t instant) *BlockedError {
@@ -162,7 +141,7 @@ func (l *Limiter) blockedError(a answer, t instant) *BlockedError {
 // What is in flight goes on. The reason is shown in Status and events. There is
 // one hold at a time: a second one only changes the reason.
 func (l *Limiter) Hold(reason string) {
-	l.mu.Lock()
+	l = l.lock()
 	t := l.look()
 	l.state.holdOff(t, reason)
 	l.takeBack()
@@ -175,7 +154,7 @@ func (l *Limiter) Hold(reason string) {
 // storm. Reports of calls that began before it no longer count. Without hold,
 // pause or storm it does nothing. The reason is shown in events.
 func (l *Limiter) Resume(reason string) {
-	l.mu.Lock()
+	l = l.lock()
 	t := l.look()
 	before := l.state
 	if l.state.lift() {
@@ -192,7 +171,7 @@ func (l *Limiter) SetBudget(n int) error {
 	if n < 1 {
 		return fmt.Errorf("limiter: budget is %d: it must be at least 1; to stop admissions use Hold", n)
 	}
-	l.mu.Lock()
+	l = l.lock()
 	t := l.look()
 	before := l.state
 	l.state.resize(n)

@@ -42,5 +42,10 @@ func (p *pace) may(t instant) answer {
 	return answer{ReasonPace, at, at}
 }
 
+// full reports whether nothing of the burst is missing.
+func (p *pace) full(t instant) bool {
+	return p.limiter.TokensAt(clockTime(t)) >= float64(p.limiter.Burst())
+}
+
 // take takes a token that may has said is there.
 func (p *pace) take(t instant) { p.limiter.AllowN(clockTime(t), 1) }

@@ -5,8 +5,10 @@ import "sync/atomic"
 // A waiter is one blocked caller. Its fields are guarded by the limiter's lock.
 type waiter struct {
 	priority Priority
+	arrival  uint64
 	ready    chan struct{} // buffered: a grant is never waited on
-	origin   origin        // of what it was granted; published by granted
+	pass     pass          // what it asks for and is granted; published by granted
+	at       *Limiter      // in whose queue it stands, or stood before it was granted
 	// granted says that it has been let in and has not heard of it. It is set
 	// under the lock. Whoever clears it has the grant: the caller, who does so
 	// without the lock, or a refusal that takes it back.
@@ -32,13 +34,19 @@ func (l *waitlist) first() *waiter {
 	return nil
 }
 
-func (l *waitlist) pushBack(w *waiter) {
-	l.queues[w.priority].pushBack(w)
-	l.len++
+// ahead reports whether somebody would go before w.
+func (l *waitlist) ahead(w *waiter) bool {
+	for p := w.priority + 1; p < priorities; p++ {
+		if l.queues[p].head != nil {
+			return true
+		}
+	}
+	head := l.queues[w.priority].head
+	return head != nil && head.arrival < w.arrival
 }
 
-func (l *waitlist) pushFront(w *waiter) {
-	l.queues[w.priority].pushFront(w)
+func (l *waitlist) insert(w *waiter) {
+	l.queues[w.priority].insert(w)
 	l.len++
 }
 
@@ -47,11 +55,47 @@ func (l *waitlist) remove(w *waiter) {
 	l.len--
 }
 
-// A queue is a list of waiters in order of arrival. It is intrusive, so that a
-// cancelled waiter leaves in constant time.
+// queue has w wait at l.
+func (l *Limiter) queue(w *waiter) {
+	w.at = l
+	l.waiting.insert(w)
+}
+
+// A queue is a list of waiters. It is intrusive, so that a cancelled waiter leaves
+// in constant time.
 type queue struct {
 	head, tail *waiter
+	last       *waiter // the last that insert put between two others
 	len        int
+}
+
+// insert puts w to its place by arrival, in a queue that is ordered by it. New
+// waiters go to the tail, and what was granted and taken back goes to the head.
+// Those who come over from another limiter's queue come in order: where the last
+// one went is near.
+func (q *queue) insert(w *waiter) {
+	switch {
+	case q.tail == nil || q.tail.arrival < w.arrival:
+		q.pushBack(w)
+		return
+	case w.arrival < q.head.arrival:
+		q.pushFront(w)
+		return
+	}
+	before := q.last
+	if before == nil {
+		before = q.head
+	}
+	for before.arrival > w.arrival {
+		before = before.prev
+	}
+	for before.next.arrival < w.arrival {
+		before = before.next
+	}
+	w.prev, w.next = before, before.next
+	before.next.prev, before.next = w, w
+	q.last = w
+	q.len++
 }
 
 func (q *queue) pushBack(w *waiter) {
@@ -77,6 +121,9 @@ func (q *queue) pushFront(w *waiter) {
 }
 
 func (q *queue) remove(w *waiter) {
+	if q.last == w {
+		q.last = w.prev
+	}
 	if w.prev != nil {
 		w.prev.next = w.next
 	} else {

@@ -30,12 +30,13 @@ type refusal struct {
 }
 
 func (l *Limiter) refuse(o *origin, cause Reason, stated time.Duration) {
-	l.mu.Lock()
+	l = l.lock()
 	t := l.look()
 	r := refusal{origin: *o, cause: cause, stated: stated}
 	var cut *int
 	if l.cut != nil && l.state.cuts(t, r) {
 		cut = l.askCut()
+		l = l.present()
 		// What happened meanwhile is as if this refusal had come a moment later.
 		t, r.origin = l.look(), *o
 	}
@@ -58,7 +59,7 @@ func (l *Limiter) refuse(o *origin, cause Reason, stated time.Duration) {
 func (l *Limiter) askCut() (n *int) {
 	budget, inFlight := l.state.budget, l.state.inFlight
 	for w := l.granted.head; w != nil; w = w.next {
-		if w.granted.Load() && w.priority != call {
+		if w.granted.Load() && w.priority != call && w.pass.of(l) {
 			inFlight-- // it has not heard of its leave
 		}
 	}
@@ -75,7 +76,7 @@ func (l *Limiter) askCut() (n *int) {
 }
 
 func (l *Limiter) succeed(o *origin) {
-	l.mu.Lock()
+	l = l.lock()
 	t := l.advance()
 	before := l.state
 	l.state.succeed(t, *o)

@@ -453,3 +453,28 @@ func TestO1_UrgentWorkBehindTheBacklog(t *testing.T) {
 		})
 	})
 }
+
+// A probe that is released before it tells of its refusal is on the timetable like
+// any other: else each would pass its turn on at once, and all would call.
+func TestProbes_ReleasedBeforeTheReport(t *testing.T) {
+	play(t, base(), func(s *scene) {
+		s.l.ReportRateLimited(0)
+		var calls journal[float64]
+		for range 20 {
+			go func() {
+				for {
+					slot, err := s.l.AcquireAs(s.ctx, limiter.Resumed)
+					if err != nil {
+						return
+					}
+					calls.add(s.now())
+					time.Sleep(50 * time.Millisecond)
+					slot.Release()
+					slot.ReportRateLimited(0)
+				}
+			}()
+		}
+		s.at(44)
+		require.Equal(s, []float64{3, 9.05, 21.1}, calls.all())
+	})
+}

@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -10,10 +11,32 @@ import (
 // began before or after the last refusal. A slot must be released once; further
 // Releases do nothing. All methods are safe for concurrent use, and do nothing
 // on a nil Slot, which is what a failed Acquire returns.
+//
+// A Slot of a Gate stands for one in each of its limiters. Its success is one for
+// all of them; its refusals are of the narrowest, and At says so of another.
 type Slot struct {
-	limiter  *Limiter
-	origin   origin // its counted is guarded by limiter.mu
-	released bool   // guarded by limiter.mu
+	pass
+	released bool // guarded by the limiter's lock
+}
+
+// acquire gets s from the limiters that it names. That its callers make it lets
+// the compiler put it on the stack where they are inlined; so for tryAcquire and
+// for the wait of a Call.
+func (s *Slot) acquire(ctx context.Context, p Priority) (*Slot, error) {
+	if p < Normal || p > Emergency {
+		return nil, fmt.Errorf("limiter: priority is %d: it must be Normal, Resumed or Emergency", int(p))
+	}
+	if err := s.enter(ctx, p); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Slot) tryAcquire() (*Slot, error) {
+	if err := s.tryEnter(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Release gives the slot back. It says nothing about the upstream: without a
@@ -22,16 +45,15 @@ func (s *Slot) Release() {
 	if s == nil {
 		return
 	}
-	l := s.limiter
-	l.mu.Lock()
+	d := s.limiter.domain
+	d.mu.Lock()
 	if !s.released {
 		s.released = true
-		t := l.advance()
-		l.state.release(s.origin)
-		s.origin.counted = false
-		l.handOut(t)
+		t := s.advance()
+		s.release()
+		s.handOut(t)
 	}
-	l.unlock()
+	d.unlock()
 }
 
 // Wait gates one further call that is made under this slot, as Limiter.Wait
@@ -41,12 +63,19 @@ func (s *Slot) Wait(ctx context.Context) (*Call, error) {
 	if s == nil {
 		return nil, context.Cause(ctx)
 	}
-	c, err := s.limiter.Wait(ctx)
-	if err != nil {
-		return nil, err
+	return (&Call{pass: s.again(), slot: &s.pass}).wait(ctx)
+}
+
+// At returns the slot's part at one limiter of a Gate, to report by: that of the
+// first of scopes that the gate has a key of, else that of the narrowest key, which
+// is the only part of a slot that no Gate gave. Of several keys of a scope it is
+// the narrowest.
+func (s *Slot) At(scopes ...string) *Call {
+	if s == nil {
+		return nil
 	}
-	c.slot = s
-	return c, nil
+	x := s.at(scopes)
+	return &Call{pass: pass{limiter: x.limiter, origin: x.said()}, slot: x}
 }
 
 // ReportRateLimited says that the slot's call was refused, and that retryAfter
@@ -68,8 +97,11 @@ func (s *Slot) ReportOverloaded(retryAfter time.Duration) {
 
 // ReportSuccess says that the slot's call was accepted.
 func (s *Slot) ReportSuccess() {
-	if s != nil {
-		s.limiter.succeed(&s.origin)
+	if s == nil {
+		return
+	}
+	for x := &s.pass; x != nil; x = x.wider {
+		x.limiter.succeed(&x.origin)
 	}
 }
 
@@ -77,40 +109,68 @@ func (s *Slot) ReportSuccess() {
 // Slot, with the origin of this call: a worker that makes many, in parallel too,
 // has a Call for each. It holds nothing and needs no release. All methods are
 // safe for concurrent use, and do nothing on a nil Call.
+//
+// A Call of a Gate is one at each of its limiters, as a Slot is.
 type Call struct {
-	limiter *Limiter
-	origin  origin
-	slot    *Slot // nil: none is known
+	pass
+	slot *pass // of the slot it is made under; nil: none is known
+}
+
+func (c *Call) wait(ctx context.Context) (*Call, error) {
+	if err := c.enter(ctx, call); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// At returns the call's part at one limiter of a Gate, as Slot.At does.
+func (c *Call) At(scopes ...string) *Call {
+	if c == nil {
+		return nil
+	}
+	x := c.at(scopes)
+	part := &Call{pass: pass{limiter: x.limiter, origin: x.said()}, slot: c.slot}
+	for y := &c.pass; y != x && part.slot != nil; y = y.wider {
+		part.slot = part.slot.wider
+	}
+	return part
 }
 
 // ReportRateLimited says that the call was refused; see Slot.ReportRateLimited.
 func (c *Call) ReportRateLimited(retryAfter time.Duration) {
 	if c != nil {
-		c.limiter.refuse(c.answers(), ReasonRateLimited, retryAfter)
+		c.limiter.refuse(c.answers(c.slot), ReasonRateLimited, retryAfter)
 	}
 }
 
 // ReportOverloaded says that the upstream was short of capacity for the call.
 func (c *Call) ReportOverloaded(retryAfter time.Duration) {
 	if c != nil {
-		c.limiter.refuse(c.answers(), ReasonOverloaded, retryAfter)
+		c.limiter.refuse(c.answers(c.slot), ReasonOverloaded, retryAfter)
 	}
 }
 
 // ReportSuccess says that the call was accepted.
 func (c *Call) ReportSuccess() {
-	if c != nil {
-		c.limiter.succeed(c.answers())
+	if c == nil {
+		return
+	}
+	slot := c.slot
+	for x := &c.pass; x != nil; x = x.wider {
+		x.limiter.succeed(x.answers(slot))
+		if slot != nil {
+			slot = slot.wider
+		}
 	}
 }
 
-// answers is the origin that a report of c is about: the slot's when both were
-// admitted in one generation, so that a probe is answered by its first call.
-func (c *Call) answers() *origin {
-	if c.slot != nil && c.slot.origin.generation == c.origin.generation {
-		return &c.slot.origin
+// answers is the origin that a report of the call x is about: the slot's when both
+// were admitted in one generation, so that a probe is answered by its first call.
+func (x *pass) answers(slot *pass) *origin {
+	if slot != nil && slot.origin.generation == x.origin.generation {
+		return &slot.origin
 	}
-	return &c.origin
+	return &x.origin
 }
 
 // An origin says when the call that a report is about was admitted. Its zero
@@ -118,6 +178,7 @@ func (c *Call) answers() *origin {
 type origin struct {
 	generation uint64
 	known      bool
-	counted    bool // it belongs to a slot that counts in the window
+	counted    bool // it belongs to a slot that was let in through the window
+	gone       bool // which has been released since, and is in its count no more
 	jumped     bool // and that took the pause's one turn for an emergency
 }

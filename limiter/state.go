@@ -90,6 +90,14 @@ func (s *state) steady() bool {
 	return s.window == 0 && s.budget == s.ceiling && s.until() == 0 && s.rules.pace == nil
 }
 
+// asNew reports whether nothing would be lost if s were forgotten, and begun anew
+// when somebody asks. The ramp that follows a storm goes with the storm's memory.
+func (s *state) asNew(t instant) bool {
+	return s.inFlight == 0 && !s.held && !s.storm && s.until() == 0 &&
+		s.budget == s.ceiling && s.ceiling == s.rules.budget &&
+		(s.rules.pace == nil || s.rules.pace.full(t))
+}
+
 // at returns the state as time alone has made it by t. Whether somebody looks
 // often or seldom makes no difference: s.at(t).at(u) is s.at(u).
 func (s state) at(t instant) state {
@@ -179,7 +187,10 @@ func (s *state) turn(p Priority) instant {
 func (s *state) fresh(o origin) bool { return o.known && o.generation == s.generation }
 
 // counts reports whether the slot of o is still in the present window's count.
-func (s *state) counts(o origin) bool { return o.counted && s.window > 0 && s.fresh(o) }
+func (s *state) counts(o origin) bool { return s.windowed(o) && !o.gone }
+
+// windowed reports whether o was let in through the present window.
+func (s *state) windowed(o origin) bool { return o.counted && s.window > 0 && s.fresh(o) }
 
 // admit lets p through.
 func (s *state) admit(p Priority, t instant) origin {
@@ -225,8 +236,9 @@ func (s *state) revoke(o origin) {
 // stale reports whether o began before the gate last shut or opened.
 func (s *state) stale(o origin) bool { return o.known && !s.fresh(o) }
 
-// probes reports whether o is the storm's present probe, or one of them.
-func (s *state) probes(o origin) bool { return s.storm && s.counts(o) }
+// probes reports whether o is the storm's present probe, or one of them; also when
+// it was released before it tells.
+func (s *state) probes(o origin) bool { return s.storm && s.windowed(o) }
 
 // pauses reports whether r is about a pause: without a stated or an assumed time
 // there is nothing to wait for.

@@ -70,7 +70,7 @@ func (w *walk) step() {
 				w.s.release(*o)
 				w.gone = append(w.gone, o)
 			}
-			o.counted = false
+			o.gone = true
 		}
 	case 5, 6:
 		stated := []time.Duration{0, 0, time.Second, 20 * time.Second}[w.r.IntN(4)]

@@ -34,6 +34,10 @@ func (l *Limiter) Status() Status {
 	if !l.state.steady() {
 		t = l.line.Now()
 	}
+	return l.statusAt(t)
+}
+
+func (l *Limiter) statusAt(t instant) Status {
 	s := l.state.at(t)
 	return l.status(&s, t)
 }

@@ -79,7 +79,7 @@ type (
 	cohereError    struct{ *cohereAPIError } // cohere TooManyRequestsError
 	cohereAPIError struct {
 		StatusCode int
-		err        error
+		err        error //lint:ignore U1000 the real one has it, unexported and not reachable
 	}
 	ollamaError struct { // api.StatusError, a value
 		StatusCode           int

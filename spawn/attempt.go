@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/holdoff-go/holdoff/internal/attempt"
 	"github.com/holdoff-go/holdoff/internal/outcall"
@@ -106,7 +105,7 @@ func (a *Attempt) regain(ctx context.Context) (*limiter.Slot, error) {
 		return slot, nil
 	}
 	slot, err := p.family.acquireUnless(ctx, func(ctx context.Context) (*limiter.Slot, error) {
-		return a.run.spawner.limiter.AcquireAs(ctx, limiter.Resumed)
+		return a.run.limiter.AcquireAs(ctx, limiter.Resumed)
 	}, p.refill)
 	if err != nil {
 		return nil, err
@@ -174,7 +173,7 @@ func (a *Attempt) failed(ctx context.Context, err error) retry.Verdict {
 	to := a.origin()
 	a.mu.Unlock()
 	if !known {
-		report(to, v)
+		outcall.Report(to, v)
 	}
 	return v
 }
@@ -202,15 +201,8 @@ func (a *Attempt) finish(err error) retry.Verdict {
 	return a.failed(a.run.ctx, err)
 }
 
-// reporter is the three reports with an origin.
-type reporter interface {
-	ReportRateLimited(retryAfter time.Duration)
-	ReportOverloaded(retryAfter time.Duration)
-	ReportSuccess()
-}
-
 // origin is whom to report by: the last call that was gated, else the slot.
-func (a *Attempt) origin() reporter {
+func (a *Attempt) origin() outcall.Reporter {
 	if a.call != nil {
 		return a.call
 	}

@@ -2,12 +2,14 @@ package spawn
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/holdoff-go/holdoff/internal/clock"
+	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/limiter"
 	"github.com/holdoff-go/holdoff/retry"
 )
@@ -20,12 +22,23 @@ type Clock = clock.Clock
 // and shorter than the ones they sell plans by.
 const defaultMaxInlineWait = time.Hour
 
+// A Limiter is what a worker's attempts take their slots of: a *limiter.Limiter,
+// for one quota, or a *limiter.Gate, for several that the work belongs to. A refusal
+// pauses the limiter of the gate that the provider named: the one whose Key.Scope is
+// the retry.Scope of the verdict; without such a key that of "account", unless a
+// model was named; else, and where nothing was named, the narrowest.
+type Limiter interface {
+	AcquireAs(ctx context.Context, p limiter.Priority) (*limiter.Slot, error)
+	TryAcquire() (*limiter.Slot, error)
+	Status() limiter.Status
+}
+
 // A Config sets a Spawner up. Limiter is required; the zero value of every other
 // field is its documented default.
 type Config struct {
 	// Limiter stands before the upstream that the workers call. It may be shared
 	// with other spawners and with callers of its own. Required.
-	Limiter *limiter.Limiter
+	Limiter Limiter
 	// Policy is the ladder of retries; its zero value is 3 s, 6 s and 12 s. Its
 	// MaxElapsed counts from Run, all waiting included. Its Clock, if nil, is the
 	// Clock below.
@@ -60,7 +73,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.Limiter == nil {
+	if outcall.None(c.Limiter) {
 		return c, errors.New("spawn: Config.Limiter is nil: it is required")
 	}
 	if c.RetryBudget < 0 {

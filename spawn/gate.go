@@ -96,7 +96,7 @@ func (r *run) acquire(ctx context.Context, priority limiter.Priority) (*limiter.
 
 // queue waits at the gate.
 func (r *run) queue(ctx context.Context, priority limiter.Priority) (*limiter.Slot, error) {
-	slot, err := r.spawner.limiter.AcquireAs(ctx, priority)
+	slot, err := r.limiter.AcquireAs(ctx, priority)
 	blocked, ok := as[*limiter.BlockedError](err)
 	if !ok || blocked.Reason != limiter.ReasonQueueFull || r.result.Total == 0 {
 		return slot, err
@@ -106,7 +106,7 @@ func (r *run) queue(ctx context.Context, priority limiter.Priority) (*limiter.Sl
 	if err := r.sleep(ctx, blocked.Until.Sub(r.spawner.clock.Now())); err != nil {
 		return nil, err
 	}
-	return r.spawner.limiter.AcquireAs(ctx, limiter.Resumed)
+	return r.limiter.AcquireAs(ctx, limiter.Resumed)
 }
 
 // elapsing is a context with the earlier deadline of its own: what is left of

@@ -192,7 +192,7 @@ func (r *run) class(d decision) retry.Class {
 		return r.verdict.Class
 	}
 	// It never got past the limiter.
-	switch st := r.spawner.limiter.Status(); {
+	switch st := r.limiter.Status(); {
 	case !st.Storm && st.BlockedUntil.IsZero(): // and no refusal kept it out
 		return retry.Canceled
 	case st.Reason == limiter.ReasonOverloaded:

@@ -12,7 +12,7 @@ import (
 	"github.com/holdoff-go/holdoff/retry"
 )
 
-// Once runs fn, which has an effect, at most once over all attempts of a's worker,
+// Once runs fn, which has one effect, at most once over all attempts of a's worker,
 // and returns its value. key names the effect within the worker. After that:
 //
 //   - fn returned no error: its value is stored, as JSON, and each further Once
@@ -32,7 +32,7 @@ import (
 //     Spawner.Decide says how it was.
 //
 // What is known is kept in Config.Effects: over a death of the process only if
-// that store outlives it. An error of the store before fn was run is transient.
+// that store outlives it, and then the worker must have an ID. An error of the store before fn was run is transient.
 // Safe for concurrent use, with the same key too.
 func Once[T any](ctx context.Context, a *Attempt, key string, fn func(context.Context) (T, error)) (T, error) {
 	var value T
@@ -75,8 +75,9 @@ func (a *Attempt) Once(ctx context.Context, key string, fn func(context.Context)
 
 // effects runs the effects of a spawner's workers.
 type effects struct {
-	store EffectStore
-	owner string // unique to the spawner, in all processes
+	store   EffectStore
+	lasting bool   // store is the host's, and may outlive the process
+	owner   string // unique to the spawner, in all processes
 
 	mu      sync.Mutex
 	intents uint64
@@ -95,13 +96,19 @@ type flight struct {
 }
 
 func newEffects(store EffectStore, owner string) *effects {
-	return &effects{store: store, owner: owner, flights: make(map[effectID]*flight)}
+	_, own := store.(*memoryEffects)
+	return &effects{store: store, lasting: !own, owner: owner, flights: make(map[effectID]*flight)}
 }
 
 // once is Once for a result in bytes.
 func (e *effects) once(ctx context.Context, a *Attempt, key string, fn func(context.Context) ([]byte, error)) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if e.lasting && a.run.carried.nameless {
+		// The next process makes the same ID up, and must not take this one's
+		// effects for its own.
+		return nil, fmt.Errorf("spawn: effect %q: Worker.ID is empty: Once with Config.Effects needs one that lasts", key)
 	}
 	id := effectID{a.run.worker.ID, key}
 	f, err := e.take(id, Effect{Worker: id.worker, Key: key, Attempt: a.id, Time: a.run.spawner.clock.Now()})

@@ -317,6 +317,25 @@ func TestOnce_AStoreThatFailsDoublesNothing(t *testing.T) {
 	})
 }
 
+func TestOnce_AMadeUpIDIsNoIDInAnotherProcess(t *testing.T) {
+	send := func(_ context.Context, a *spawn.Attempt) (int, error) {
+		return spawn.Once(context.Background(), a, "send", func(context.Context) (int, error) { return 1, nil })
+	}
+	play(t, limiter.Config{}, spawn.Config{}, func(s *scene) {
+		v, err := spawn.Do(s.ctx, s.spawner, send)
+		require.NoError(t, err, "in memory it is one")
+		require.Equal(t, 1, v)
+	})
+	play(t, limiter.Config{}, spawn.Config{Effects: &fileEffects{dir: t.TempDir()}}, func(s *scene) {
+		_, err := spawn.Do(s.ctx, s.spawner, send)
+		require.ErrorContains(t, err, "Worker.ID is empty")
+		h, err := s.spawner.Revive(s.ctx, "worker-1")
+		require.NoError(t, err)
+		_, err = h.Wait()
+		require.ErrorContains(t, err, "Worker.ID is empty", "nor when it is revived")
+	})
+}
+
 func TestDecide_RefusesWhatMakesNoSense(t *testing.T) {
 	play(t, limiter.Config{}, spawn.Config{}, func(s *scene) {
 		sent := 0

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/holdoff-go/holdoff/internal/outcall"
-	"github.com/holdoff-go/holdoff/limiter"
 	"github.com/holdoff-go/holdoff/retry"
 )
 
@@ -19,8 +18,8 @@ const leaveFor = time.Second
 // calls is what an attempt knows of the calls that a transport makes in it, which
 // are reported where they are made. Attempt.mu guards it.
 type calls struct {
-	leave   reporter  // for the next call; nil: none
-	leaveAt time.Time // when it was got
+	leave   outcall.Reporter // for the next call; nil: none
+	leaveAt time.Time        // when it was got
 
 	reported bool // the worker's present call was: its Report and Progress are not news to the limiter
 	begun    int  // how many calls have
@@ -35,7 +34,7 @@ type failure struct {
 	begun   int // calls, by then
 }
 
-func (c *calls) give(leave reporter, at time.Time) {
+func (c *calls) give(leave outcall.Reporter, at time.Time) {
 	c.leave, c.leaveAt, c.reported = leave, at, false
 }
 
@@ -44,8 +43,8 @@ type transport struct{ *Attempt }
 
 func (a transport) Classifier() retry.Classifier { return a.run.spawner.policy.Classifier }
 
-func (a transport) Enter(ctx context.Context, l *limiter.Limiter) (outcall.Call, bool, error) {
-	own := l == a.run.spawner.limiter
+func (a transport) Enter(ctx context.Context, l any) (outcall.Call, bool, error) {
+	own := outcall.Same(l, a.run.limiter)
 	c := &call{attempt: a.Attempt, credential: a.run.spawner.credential.origin()}
 	if own {
 		if c.to = a.takeLeave(); c.to == nil {
@@ -66,7 +65,7 @@ func (a transport) Enter(ctx context.Context, l *limiter.Limiter) (outcall.Call,
 
 // takeLeave returns the leave that nobody has used yet; nil if there is none, or
 // none that is still good.
-func (a *Attempt) takeLeave() reporter {
+func (a *Attempt) takeLeave() outcall.Reporter {
 	a.mu.Lock()
 	leave, at := a.calls.leave, a.calls.leaveAt
 	a.calls.leave = nil
@@ -74,7 +73,7 @@ func (a *Attempt) takeLeave() reporter {
 	if leave == nil || a.run.spawner.clock.Now().Sub(at) > leaveFor {
 		return nil
 	}
-	if s := a.run.spawner.limiter.Status(); s.Hold != "" || !s.BlockedUntil.IsZero() {
+	if s := a.run.limiter.Status(); s.Hold != "" || !s.BlockedUntil.IsZero() {
 		return nil // Wait knows whether that is for calls too
 	}
 	return leave
@@ -83,7 +82,7 @@ func (a *Attempt) takeLeave() reporter {
 // A call is one call of an attempt that a transport makes: an outcall.Call.
 type call struct {
 	attempt    *Attempt
-	to         reporter // nil: the transport reports it, to a limiter of its own
+	to         outcall.Reporter // nil: the transport reports it, to a limiter of its own
 	number     int
 	credential uint64 // the credential's origin for it
 }
@@ -110,17 +109,7 @@ func (c *call) Failed(v retry.Verdict) {
 	a.calls.failure = &failure{verdict: v, at: now, begun: a.calls.begun}
 	a.mu.Unlock()
 	if c.to != nil {
-		report(c.to, v)
-	}
-}
-
-// report tells the limiter of a refusal; of nothing else.
-func report(to reporter, v retry.Verdict) {
-	switch v.Class {
-	case retry.RateLimited:
-		to.ReportRateLimited(v.RetryAfter)
-	case retry.Overloaded:
-		to.ReportOverloaded(v.RetryAfter)
+		outcall.Report(c.to, v)
 	}
 }
 

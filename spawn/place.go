@@ -217,7 +217,7 @@ func (r *run) enter(priority limiter.Priority) (*place, *limiter.Call, error) {
 		if lender := parent.borrow(); lender != nil {
 			return r.enterFrom(lender)
 		}
-		if slot, err := r.spawner.limiter.TryAcquire(); err == nil {
+		if slot, err := r.limiter.TryAcquire(); err == nil {
 			return newPlace(slot, parent), nil, nil
 		}
 	}

@@ -14,6 +14,7 @@ import (
 type run struct {
 	spawner *Spawner
 	worker  Worker
+	limiter Limiter  // the worker's own, or the spawner's
 	parent  *Attempt // that it runs inside of, and that waits for it; nil for most
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -67,7 +68,7 @@ func (r *run) try(d decision) decision {
 		return end
 	}
 	a := newAttempt(r, r.result.Total+1, p, call)
-	r.stormy = r.spawner.limiter.Status().Storm
+	r.stormy = r.limiter.Status().Storm
 	if !r.advance(Running, time.Time{}) {
 		return r.drained()
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/holdoff-go/holdoff/internal/clock"
-	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/retry"
 )
 
@@ -27,7 +27,7 @@ import (
 // A Spawner is safe for concurrent use. It must be made by New, runs no
 // goroutine of its own and needs no Close; Drain ends it in good order.
 type Spawner struct {
-	limiter       *limiter.Limiter
+	limiter       Limiter
 	policy        retry.Policy // with Clock and Classifier set
 	maxInlineWait time.Duration
 	clock         Clock
@@ -104,7 +104,7 @@ func (s *Spawner) admit(ctx context.Context, w Worker) (*run, error) {
 		return nil, err
 	}
 	r := s.newRun(w)
-	if parent, ok := FromContext(ctx); ok && parent.run.spawner.limiter == s.limiter {
+	if parent, ok := FromContext(ctx); ok && outcall.Same(parent.run.limiter, r.limiter) {
 		r.parent = parent
 	}
 	s.mu.Lock()
@@ -114,7 +114,7 @@ func (s *Spawner) admit(ctx context.Context, w Worker) (*run, error) {
 	}
 	s.arrivals++
 	if w.ID == "" {
-		r.worker.ID = s.makeID()
+		r.worker.ID, r.carried.nameless = s.makeID(), true
 	}
 	if id := r.worker.ID; s.live[id] != nil {
 		return nil, fmt.Errorf("%w: %q", ErrDuplicate, id)
@@ -126,14 +126,19 @@ func (s *Spawner) admit(ctx context.Context, w Worker) (*run, error) {
 
 // newRun returns a run of w that is not alive yet.
 func (s *Spawner) newRun(w Worker) *run {
-	return &run{
+	r := &run{
 		spawner: s,
 		worker:  w,
+		limiter: s.limiter,
 		line:    clock.NewLine(s.clock),
 		ladder:  newLadder(s.policy),
 		since:   none,
 		carried: &carried{checkpoint: own(w.Checkpoint)},
 	}
+	if w.Limiter != nil {
+		r.limiter = w.Limiter
+	}
+	return r
 }
 
 // enlist makes r one of the living. s.mu is held.

@@ -1,6 +1,9 @@
 package spawn
 
-import "github.com/holdoff-go/holdoff/limiter"
+import (
+	"github.com/holdoff-go/holdoff/internal/outcall"
+	"github.com/holdoff-go/holdoff/limiter"
+)
 
 // A storm lasts from the refusal that opens the limiter's pause until a success,
 // Resume or 10 min of quiet. Who dies of it?
@@ -26,7 +29,7 @@ func (r *run) outlasts(probe bool) bool {
 
 // returnsAs is the priority of r's next attempt.
 func (r *run) returnsAs() limiter.Priority {
-	if r.ladder.last() && r.spawner.limiter.Status().Storm {
+	if r.ladder.last() && r.limiter.Status().Storm {
 		if alive, _ := r.spawner.others(r); alive > 0 || r.worker.Patience > 0 {
 			return limiter.Normal
 		}
@@ -37,13 +40,13 @@ func (r *run) returnsAs() limiter.Priority {
 	return limiter.Resumed
 }
 
-// others returns how many workers are alive besides r and those that wait for
-// it, and how many of them have a retry to spare.
+// others returns how many workers of r's limiter are alive besides r and those that
+// wait for it, and how many of them have a retry to spare.
 func (s *Spawner) others(r *run) (alive, spare int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, other := range s.live {
-		if other == r || r.inside(other) {
+		if other == r || r.inside(other) || !outcall.Same(other.limiter, r.limiter) {
 			continue
 		}
 		alive++

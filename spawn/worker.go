@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/limiter"
 )
 
@@ -16,6 +17,12 @@ type Worker struct {
 	// Priority is that of its first attempt. What has been refused comes back as
 	// limiter.Resumed; an emergency stays one.
 	Priority limiter.Priority
+	// Limiter is the worker's own, as a rule a gate of the keys that it calls with.
+	// It is the same credential for all workers of a spawner: a quota that is used up
+	// parks them all, so have a Spawner for each account, and a gate for each model.
+	// A worker inside of one with other keys takes a slot of its own; let the budget
+	// of a key that both have leave room for it. nil is Config.Limiter.
+	Limiter Limiter
 	// NoRepeat says that the work must not be done twice: it is retried only when
 	// it was refused before anything was accepted.
 	NoRepeat bool
@@ -49,6 +56,8 @@ func (w Worker) validate() error {
 		return errors.New("spawn: Worker.Run is nil: it is required")
 	case w.Priority < limiter.Normal || w.Priority > limiter.Emergency:
 		return errors.New("spawn: Worker.Priority is " + w.Priority.String() + ": it must be Normal, Resumed or Emergency")
+	case w.Limiter != nil && outcall.None(w.Limiter):
+		return errors.New("spawn: Worker.Limiter is a nil pointer: it must be a limiter, or nil for Config.Limiter")
 	case w.Patience < 0:
 		return errors.New("spawn: Worker.Patience is " + w.Patience.String() + ": it must be positive, or 0 for none")
 	case w.NoRepeat && w.Idempotent:

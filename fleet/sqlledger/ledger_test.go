@@ -3,6 +3,7 @@ package sqlledger_test
 import (
 	"context"
 	"database/sql"
+	"math"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -104,5 +105,25 @@ func TestScenario12_TwoConnections(t *testing.T) {
 		for _, r := range all {
 			require.NoError(t, guards[1].Settle(t.Context(), r.ID, fleet.Refused(nil)))
 		}
+	}
+}
+
+// TestDeadlinesThatNeverCome keeps a launch for as long as a duration goes: its
+// end does not fit nanoseconds since 1970.
+func TestDeadlinesThatNeverCome(t *testing.T) {
+	guard, err := fleet.New(fleet.Config{
+		Caps:         fleet.Caps{HourlyBudget: fleet.Dollar, Instances: 1},
+		BootDeadline: math.MaxInt64, ResolveDeadline: math.MaxInt64,
+		Ledger: open(t, filepath.Join(t.TempDir(), "fleet.db")),
+	})
+	require.NoError(t, err)
+	d, err := guard.Reserve(t.Context(), fleet.Request{Key: "a", MaxPrice: fleet.Cent})
+	require.NoError(t, err)
+	for range 2 { // reserved, then booting
+		st, err := guard.Status(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, st.Covering)
+		require.Zero(t, st.Overdue)
+		require.NoError(t, guard.Settle(t.Context(), d.Reservations[0].ID, fleet.Accepted(fleet.Instance{ID: "i"})))
 	}
 }

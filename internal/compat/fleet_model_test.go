@@ -28,6 +28,7 @@ type unit struct {
 	changed time.Time
 	overdue bool
 	episode int  // that it went past pacing for
+	lacked  bool // by the listing that is not believed yet
 	exists  bool // at the vendor's
 	boots   bool // and is up there
 }
@@ -66,6 +67,14 @@ type fleetModel struct {
 }
 
 func (m *fleetModel) move(u *unit, to fleet.State) {
+	if m.on && u.episode == m.episode { // a refusal gives the allowance back
+		if to == fleet.StateRefused && u.state != to {
+			m.launches--
+		}
+		if u.state == fleet.StateRefused && u.state != to {
+			m.launches++
+		}
+	}
 	if u.state != to {
 		u.state, u.changed = to, m.now
 	}
@@ -239,15 +248,15 @@ func (m *fleetModel) accept(u *unit, price fleet.Money, to fleet.State) {
 
 // refuse gives back what is reserved; ok is false when it is known to be there.
 func (m *fleetModel) refuse(u *unit, hold time.Duration) (ok bool) {
+	if end := m.now.Add(hold); hold > 0 && end.After(m.holdEnd) {
+		m.holdFrom, m.holdEnd = m.now, end
+	}
 	switch {
 	case u.pending() || u.state == fleet.StateExpired:
 		u.overdue = false
 		m.move(u, fleet.StateRefused)
 	case u.state != fleet.StateRefused:
 		return false
-	}
-	if end := m.now.Add(hold); hold > 0 && end.After(m.holdEnd) {
-		m.holdFrom, m.holdEnd = m.now, end
 	}
 	return true
 }
@@ -257,7 +266,7 @@ func (m *fleetModel) observe() {
 	if m.now.Before(m.listed) || !m.suspect.IsZero() && !m.now.After(m.suspect) {
 		return
 	}
-	known, missing := 0, 0
+	known, missing, again := 0, 0, 0
 	for _, u := range m.units {
 		switch old := !u.changed.After(m.now.Add(-fleetLag)); {
 		case u.up() && u.exists:
@@ -265,11 +274,20 @@ func (m *fleetModel) observe() {
 		case u.up() && old:
 			known++
 			missing++
+			if u.lacked {
+				again++
+			}
 		}
 	}
-	confirmed := !m.suspect.IsZero()
+	doubtful := 2*missing > known
+	if !m.suspect.IsZero() {
+		doubtful = missing > again && 2*(missing-again) >= known-again
+	}
 	m.suspect = time.Time{}
-	if 2*missing > known && !confirmed {
+	for _, u := range m.units {
+		u.lacked = doubtful && u.up() && !u.exists && !u.changed.After(m.now.Add(-fleetLag))
+	}
+	if doubtful {
 		m.suspect = m.now
 	} else {
 		m.listed = m.now

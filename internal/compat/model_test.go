@@ -125,7 +125,7 @@ func (m *model) outProbing(t *ticket) bool { return t.probing && t.era == m.era 
 func (m *model) full() bool {
 	n := 0
 	for _, t := range m.tickets {
-		if m.outProbing(t) {
+		if t.inFlight && m.outProbing(t) {
 			n++
 		}
 	}
@@ -244,7 +244,7 @@ func (m *model) waiting() (n int) {
 	return n
 }
 
-func (m *model) release(t *ticket) { t.inFlight, t.probing = false, false }
+func (m *model) release(t *ticket) { t.inFlight = false }
 
 // about is the ticket that a report of t speaks for: a call made under a slot of
 // the same era speaks for the slot.

@@ -7,7 +7,6 @@ package outcall
 import (
 	"context"
 
-	"github.com/holdoff-go/holdoff/limiter"
 	"github.com/holdoff-go/holdoff/retry"
 )
 
@@ -15,10 +14,11 @@ import (
 type Attempt interface {
 	// Classifier is what the attempt's own failures are put to.
 	Classifier() retry.Classifier
-	// Enter begins a call that goes out under l. It gates the call when l is the
-	// attempt's own limiter, and reports it there; gated is false for any other,
-	// which the transport gates and reports to by itself.
-	Enter(ctx context.Context, l *limiter.Limiter) (c Call, gated bool, err error)
+	// Enter begins a call that goes out under l, a limiter of the transport's kind.
+	// It gates the call when l is the attempt's own limiter, and reports it there;
+	// gated is false for any other, which the transport gates and reports to by
+	// itself.
+	Enter(ctx context.Context, l any) (c Call, gated bool, err error)
 }
 
 // A Call is one call of an attempt. Both methods may be called more than once:

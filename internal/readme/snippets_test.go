@@ -4,8 +4,8 @@ package readme_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,42 +21,141 @@ import (
 
 type task struct{ ID string }
 
-func runAgent(context.Context, task) error { return nil }
+// A host's own functions, as the snippets call them.
+type host struct {
+	runAgent func(context.Context, task) error
+	done     func(task, error)
+}
 
-// Ten lines that hold an existing spawner off.
-func holdOff(ctx context.Context, tasks []task) error {
+// Ten lines that put an existing spawner behind a limiter.
+func tenLines(ctx context.Context, h host, tasks []task) error {
+	runAgent, done := h.runAgent, h.done
+
 	gate, err := limiter.New(limiter.Config{Name: "openai"})
 	if err != nil {
 		return err
 	}
-	spawner, err := spawn.New(spawn.Config{Limiter: gate, OnDeath: func(d spawn.Death) { log.Print(d.Err) }})
+	spawner, err := spawn.New(spawn.Config{Limiter: gate})
 	if err != nil {
 		return err
 	}
+	var wg sync.WaitGroup
 	for _, t := range tasks {
-		spawner.Start(ctx, spawn.Worker{ID: t.ID, Run: func(ctx context.Context, a *spawn.Attempt) error {
-			return runAgent(ctx, t) // what your spawner calls today
-		}})
+		wg.Go(func() {
+			_, err := spawner.Run(ctx, spawn.Worker{ID: t.ID, Run: func(ctx context.Context, a *spawn.Attempt) error {
+				return runAgent(ctx, t) // what your spawner calls today
+			}})
+			done(t, err)
+		})
 	}
-	return spawner.Drain(ctx) // nil when all have ended
+	wg.Wait()
+	return nil
 }
 
+// More tasks than the budget has slots, and a storm of a minute and a half.
 func TestReadme_tenLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		require.NoError(t, holdOff(t.Context(), []task{{"a"}, {"b"}, {"c"}}))
+		var tasks []task
+		for i := range 40 {
+			tasks = append(tasks, task{fmt.Sprint("task-", i)})
+		}
+		var mu sync.Mutex
+		start, calls, finished := time.Now(), 0, map[string]bool{}
+		h := host{
+			runAgent: func(context.Context, task) error {
+				time.Sleep(50 * time.Millisecond)
+				mu.Lock()
+				calls++
+				mu.Unlock()
+				if time.Since(start) < 90*time.Second {
+					return &retry.ResponseError{StatusCode: http.StatusTooManyRequests}
+				}
+				time.Sleep(4 * time.Second)
+				return nil
+			},
+			done: func(done task, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				require.NoError(t, err)
+				finished[done.ID] = true
+			},
+		}
+		require.NoError(t, tenLines(t.Context(), h, tasks))
+		require.Len(t, finished, len(tasks))
+		require.Less(t, calls, len(tasks)+16+10, "those in flight when it began, and the probes")
+	})
+}
+
+// Turns of an agent, which keeps what it has got.
+type turns struct{ left, calls int }
+type turn struct{ of *turns }
+
+func (p *turns) Next() *turn {
+	if p.left == 0 {
+		return nil
+	}
+	return &turn{p}
+}
+
+func (p *turns) Keep(*turn) { p.left-- }
+
+func (t *turn) Call(context.Context) error {
+	if t.of.calls++; t.of.calls%5 == 0 {
+		return retry.RateLimited
+	}
+	return nil
+}
+
+func manyTurns(ctx context.Context, a *spawn.Attempt, progress *turns) error {
+	for turn := progress.Next(); turn != nil; turn = progress.Next() {
+		if err := a.Wait(ctx); err != nil { // before each call
+			return err
+		}
+		if err := turn.Call(ctx); err != nil {
+			return err // classified, reported, and tried again where that makes sense
+		}
+		progress.Keep(turn)
+		a.Progress() // accepted, and not to be repeated
+	}
+	return nil
+}
+
+// A worker of 100 turns that is refused at every fifth call outlives them all.
+func TestReadme_manyTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate, err := limiter.New(limiter.Config{})
+		require.NoError(t, err)
+		spawner, err := spawn.New(spawn.Config{Limiter: gate})
+		require.NoError(t, err)
+		progress := &turns{left: 100}
+		_, err = spawner.Run(t.Context(), spawn.Worker{Run: func(ctx context.Context, a *spawn.Attempt) error {
+			return manyTurns(ctx, a, progress)
+		}})
+		require.NoError(t, err)
+		require.Zero(t, progress.left)
+		require.Equal(t, 124, progress.calls)
 	})
 }
 
 func TestReadme_transport(t *testing.T) {
 	gate, err := limiter.New(limiter.Config{})
 	require.NoError(t, err)
-	client := &http.Client{Transport: &httplimit.Transport{Limiter: gate}}
-	require.NotNil(t, client)
+	t.Run("inside a worker", func(t *testing.T) {
+		client := &http.Client{Transport: &httplimit.Transport{Limiter: gate}}
+		require.NotNil(t, client)
+	})
+	t.Run("without spawn", func(t *testing.T) {
+		client := &http.Client{Transport: &httplimit.Transport{Limiter: gate, Acquire: true, Retry: &retry.Policy{}}}
+		require.NotNil(t, client)
+	})
 }
 
 func TestReadme_patience(t *testing.T) {
-	policy := retry.Policy{MaxRetries: retry.Unlimited, MaxElapsed: 6 * time.Hour}
-	require.NoError(t, policy.Validate())
+	gate, err := limiter.New(limiter.Config{})
+	require.NoError(t, err)
+	patient := spawn.Config{Limiter: gate, Policy: retry.Policy{MaxRetries: retry.Unlimited, MaxElapsed: 6 * time.Hour}}
+	_, err = spawn.New(patient)
+	require.NoError(t, err)
 }
 
 func TestReadme_classifier(t *testing.T) {

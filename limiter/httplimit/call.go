@@ -2,7 +2,6 @@ package httplimit
 
 import (
 	"context"
-	"time"
 
 	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/limiter"
@@ -14,17 +13,10 @@ import (
 // there is one, is told all the same, because it will see the error again.
 type call struct {
 	ctx        context.Context
-	gate       reporter      // nil: the attempt's own
-	slot       *limiter.Slot // to release; nil: none
-	attempt    outcall.Call  // nil: it is not made in one
+	gate       outcall.Reporter // nil: the attempt's own
+	slot       *limiter.Slot    // to release; nil: none
+	attempt    outcall.Call     // nil: it is not made in one
 	classifier retry.Classifier
-}
-
-// reporter is what a limiter.Slot and a limiter.Call have in common.
-type reporter interface {
-	ReportRateLimited(retryAfter time.Duration)
-	ReportOverloaded(retryAfter time.Duration)
-	ReportSuccess()
 }
 
 // enter waits at the gate.
@@ -81,12 +73,7 @@ func (c *call) failed(err error) retry.Verdict {
 	// An answer is a fact, whether its caller is still there or not.
 	v := retry.Ask(context.WithoutCancel(c.ctx), c.classifier, err)
 	if c.gate != nil {
-		switch v.Class {
-		case retry.RateLimited:
-			c.gate.ReportRateLimited(v.RetryAfter)
-		case retry.Overloaded:
-			c.gate.ReportOverloaded(v.RetryAfter)
-		}
+		outcall.Report(c.gate, v)
 	}
 	if c.attempt != nil && v.Class != retry.Unknown {
 		c.attempt.Failed(v)

@@ -36,6 +36,16 @@
 // a slot of the budget, and waits for pauses that are assumed as well as stated.
 // Retry adds the ladder.
 //
+// # Several quotas
+//
+// Limiter may be a gate of a limiter.Group, as a rule a client's for each model:
+//
+//	gate := group.Of(limiter.Key{Scope: "account", Name: "acme"}, limiter.Key{Scope: "model", Name: "acme/flash"})
+//	hc := &http.Client{Transport: &httplimit.Transport{Limiter: gate}}
+//
+// A call passes all of its limiters, and a refusal pauses the one that the provider
+// named: see [Limiter].
+//
 // # Switch the SDK's own retries off
 //
 // They know of one call and not of the fleet, and they multiply with everybody

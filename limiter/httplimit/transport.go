@@ -1,12 +1,24 @@
 package httplimit
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
+	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/limiter"
 	"github.com/holdoff-go/holdoff/retry"
 )
+
+// A Limiter is what a Transport asks and reports to: a *limiter.Limiter, for one
+// quota, or a *limiter.Gate, for several that a call belongs to. A refusal pauses
+// the limiter of the gate that the provider named: the one whose Key.Scope is the
+// retry.Scope of the classifier's verdict; without such a key that of "account",
+// unless a model was named; else, and where nothing was named, the narrowest.
+type Limiter interface {
+	AcquireAs(ctx context.Context, p limiter.Priority) (*limiter.Slot, error)
+	Wait(ctx context.Context) (*limiter.Call, error)
+}
 
 // A Transport is an http.RoundTripper that stands between an HTTP client, an
 // SDK's as a rule, and its upstream. Each call waits at the limiter's gate, and
@@ -19,7 +31,7 @@ import (
 type Transport struct {
 	// Limiter is the gate, one for each upstream quota; several Transports may
 	// share it. Required: without it every call fails.
-	Limiter *limiter.Limiter
+	Limiter Limiter
 	// Base makes the calls. nil is http.DefaultTransport.
 	Base http.RoundTripper
 	// Classifier says what a failed answer means: it is given a
@@ -55,7 +67,7 @@ type Transport struct {
 // no response came of fails with a *retry.Error, which holds the cause of each
 // try.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.Limiter == nil {
+	if outcall.None(t.Limiter) {
 		closeBody(req)
 		return nil, errors.New("httplimit: Transport.Limiter is nil: it is required")
 	}

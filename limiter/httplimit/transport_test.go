@@ -472,7 +472,7 @@ func TestTransport_ManyCallersAtOnce(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			require.Zero(t, transport.Limiter.Status().InFlight)
+			require.Zero(t, transport.Limiter.(*limiter.Limiter).Status().InFlight)
 		})
 	}
 }

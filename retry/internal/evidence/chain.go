@@ -24,6 +24,8 @@ func Chain(buf []error, err error) (chain []error, members []error) {
 }
 
 // unwrap asks err what it wraps. Foreign errors may panic when half filled.
+//
+//lint:ignore ST1008 both results are what err wraps; neither is a failure
 func unwrap(err error) (next error, several []error) {
 	defer func() { _ = recover() }()
 	switch e := err.(type) {

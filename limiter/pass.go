@@ -1,0 +1,102 @@
+package limiter
+
+// A pass is leave by one limiter, and the head of a chain of passes: a caller of a
+// Gate has one for each of its limiters, the narrowest first. All of a chain is
+// given at once, or nothing. Before leave is given it says who is asked for it.
+type pass struct {
+	limiter *Limiter
+	origin  origin // its counted is guarded by the limiter's lock
+	wider   *pass  // by the next wider limiter of the gate; nil: none
+}
+
+// advance brings all limiters of x up to the time.
+func (x *pass) advance() instant {
+	l := x.limiter
+	if l.group == nil {
+		return l.advance()
+	}
+	return l.group.gather(x)
+}
+
+// handOut follows a change in all limiters of x.
+func (x *pass) handOut(t instant) {
+	for ; x != nil; x = x.wider {
+		x.limiter.handOut(t)
+	}
+}
+
+// blocker returns who does not let p in, and why: of several the one that is known
+// to last longest, else the narrowest. nil: all do.
+func (x *pass) blocker(p Priority, t instant) (by *Limiter, why answer) {
+	for ; x != nil; x = x.wider {
+		a := x.limiter.state.may(p, t)
+		if a.reason != ReasonNone && (by == nil || a.from > why.from) {
+			by, why = x.limiter, a
+		}
+	}
+	return by, why
+}
+
+// shutter is blocker as TryAcquire asks it.
+func (x *pass) shutter(t instant) (by *Limiter, why answer) {
+	for ; x != nil; x = x.wider {
+		a := x.limiter.blocked(&x.limiter.state, t)
+		if a.reason != ReasonNone && (by == nil || a.from > why.from) {
+			by, why = x.limiter, a
+		}
+	}
+	return by, why
+}
+
+// admit lets p in everywhere.
+func (x *pass) admit(p Priority, t instant) {
+	for ; x != nil; x = x.wider {
+		x.origin = x.limiter.admit(p, t)
+	}
+}
+
+// release gives back what was admitted.
+func (x *pass) release() {
+	for ; x != nil; x = x.wider {
+		x.limiter.state.release(x.origin)
+		x.origin.gone = true
+	}
+}
+
+// of reports whether x is of l, among others.
+func (x *pass) of(l *Limiter) bool {
+	for ; x != nil; x = x.wider {
+		if x.limiter == l {
+			return true
+		}
+	}
+	return false
+}
+
+// at returns the part of x that is of the first of scopes that it has; else the
+// narrowest.
+func (x *pass) at(scopes []string) *pass {
+	for _, scope := range scopes {
+		for y := x; y != nil; y = y.wider {
+			if y.limiter.key.Scope == scope {
+				return y
+			}
+		}
+	}
+	return x
+}
+
+// said is the origin of x as far as it never changes.
+func (x *pass) said() origin {
+	return origin{known: x.origin.known, generation: x.origin.generation}
+}
+
+// again returns a chain to ask the same limiters with once more.
+func (x *pass) again() pass {
+	y := pass{limiter: x.limiter}
+	for last := &y; x.wider != nil; last = last.wider {
+		x = x.wider
+		last.wider = &pass{limiter: x.limiter}
+	}
+	return y
+}
