@@ -2,6 +2,7 @@ package spawn
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -60,7 +61,7 @@ type Effect struct {
 	Intent  string      `json:"intent,omitempty"` // of Once: unique to this try, in all processes
 	// Result is the JSON of the value that Once returns for it, of an effect that
 	// is done. A Result of a run, which shows effects as a trace, does not repeat it.
-	Result []byte `json:"result,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
 }
 
 // An EffectError says why an effect was not run, or what it left behind. It is

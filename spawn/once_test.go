@@ -2,6 +2,7 @@ package spawn_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -377,4 +378,22 @@ func TestDecide_RefusesWhatMakesNoSense(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, sent)
 	})
+}
+
+func TestEffect_JSONReadsBackAsItWas(t *testing.T) {
+	for state := spawn.EffectInFlight; state <= spawn.EffectDeclared; state++ {
+		e := spawn.Effect{
+			Worker: "w", Key: "pay", Attempt: "w#2", Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
+			State: state, Intent: "i-1", Result: []byte(`{"Number":7}`),
+		}
+		text, err := json.Marshal(e)
+		require.NoError(t, err)
+		require.Contains(t, string(text), `"result":{"Number":7}`, "for people to read")
+		var back spawn.Effect
+		require.NoError(t, json.Unmarshal(text, &back))
+		require.Equal(t, e, back)
+	}
+	var e spawn.Effect
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"state":"gone"}`), &e), `no state of an effect: "gone"`)
+	require.Equal(t, "EffectState(-1)", spawn.EffectState(-1).String())
 }
