@@ -2,8 +2,10 @@ package spawn
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/holdoff-go/holdoff/internal/attempt"
 	"github.com/holdoff-go/holdoff/internal/outcall"
@@ -23,15 +25,17 @@ type Attempt struct {
 	place  *place
 
 	mu         sync.Mutex
-	call       *limiter.Call // the last one gated; nil: the slot's own
-	credential uint64        // the credential's origin for it
-	reported   error         // of the last report; nil for a success
-	verdict    retry.Verdict // of it
-	answered   bool          // the last report was a success
-	accepted   bool          // a call was
-	progressed bool          // and will not be repeated
-	over       bool          // Run has returned
-	calls      calls         // through a transport
+	call       *limiter.Call  // the last one gated; nil: the slot's own
+	credential uint64         // the credential's origin for it
+	reported   error          // of the last report; nil for a success
+	verdict    retry.Verdict  // of it
+	answered   bool           // the last report was a success
+	failing    bool           // the last call came to a failure, and none has been gated since
+	accepted   bool           // a call was
+	progressed bool           // and will not be repeated
+	over       bool           // Run has returned
+	stopped    []*retry.Error // of children that were Canceled
+	calls      calls          // through a transport
 }
 
 type contextKey struct{}
@@ -82,6 +86,7 @@ func (a *Attempt) Wait(ctx context.Context) error {
 	now := a.run.spawner.clock.Now()
 	a.mu.Lock()
 	a.call, a.credential = call, a.run.spawner.credential.origin()
+	a.failing = false
 	a.calls.give(call, now)
 	a.mu.Unlock()
 	return nil
@@ -89,11 +94,16 @@ func (a *Attempt) Wait(ctx context.Context) error {
 
 // gate waits for leave to make one further call.
 func (a *Attempt) gate(ctx context.Context) (*limiter.Call, error) {
-	slot, err := a.regain(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return slot.Wait(ctx)
+	var call *limiter.Call
+	var elapsed <-chan time.Time
+	_, err := a.run.within(ctx, &elapsed, func(ctx context.Context) error {
+		slot, err := a.regain(ctx)
+		if err == nil {
+			call, err = slot.Wait(ctx)
+		}
+		return err
+	})
+	return call, err
 }
 
 // regain returns the attempt's slot. One that a child has lost is made up for by
@@ -142,7 +152,7 @@ func (a *Attempt) Progress() { a.succeeded(true) }
 
 func (a *Attempt) succeeded(progress bool) {
 	a.mu.Lock()
-	a.answered, a.accepted = true, true
+	a.answered, a.accepted, a.failing = true, true, false
 	first := progress && !a.progressed
 	a.progressed = a.progressed || progress
 	a.reported = nil
@@ -167,7 +177,7 @@ func (a *Attempt) failed(ctx context.Context, err error) retry.Verdict {
 	if known {
 		v = a.calls.failure.now(now)
 	}
-	a.answered = false
+	a.answered, a.failing = false, true
 	a.calls.leave = nil
 	a.reported, a.verdict = err, v
 	to := a.origin()
@@ -184,9 +194,12 @@ func (a *Attempt) finish(err error) retry.Verdict {
 	a.mu.Lock()
 	a.over = true
 	answered, reported, verdict := a.answered, a.reported, a.verdict
+	failing := a.failing
 	a.mu.Unlock()
 	switch {
-	case err == nil && answered:
+	case err == nil && (answered || failing):
+		// It has told. What it did about a failure that it absorbed, is not known:
+		// that it returns is no success of the call that was refused.
 		return retry.Verdict{}
 	case err == nil:
 		a.succeeded(false)
@@ -199,6 +212,20 @@ func (a *Attempt) finish(err error) retry.Verdict {
 		return retry.Verdict{Class: given.Class, Rule: "retried to the end inside"}
 	}
 	return a.failed(a.run.ctx, err)
+}
+
+// childStopped notes the error of a child that was Canceled.
+func (a *Attempt) childStopped(err *retry.Error) {
+	a.mu.Lock()
+	a.stopped = append(a.stopped, err)
+	a.mu.Unlock()
+}
+
+// stoppedChild reports whether err is of a child that was Canceled.
+func (a *Attempt) stoppedChild(err *retry.Error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Contains(a.stopped, err)
 }
 
 // origin is whom to report by: the last call that was gated, else the slot.

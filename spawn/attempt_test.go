@@ -171,3 +171,45 @@ func TestFromContext(t *testing.T) {
 		require.NoError(t, err)
 	})
 }
+
+// A refusal that the worker absorbs is told by Report. That the worker then returns
+// without an error is no success of the call that was refused.
+func TestReport_AnAbsorbedRefusalIsNoSuccess(t *testing.T) {
+	play(t, limiter.Config{}, spawn.Config{}, func(s *scene) {
+		_, err := s.spawner.Run(s.ctx, spawn.Worker{Run: func(ctx context.Context, a *spawn.Attempt) error {
+			s.limiter.ReportRateLimited(0) // somebody else's
+			time.Sleep(time.Second)
+			require.NoError(s, a.Wait(ctx))
+			time.Sleep(50 * time.Millisecond)
+			a.Report(rateLimited(0))
+			return nil
+		}})
+		require.NoError(s, err)
+		require.Equal(s, 61.05, s.blockedUntil())
+		require.True(s, s.limiter.Status().Storm)
+	})
+}
+
+// MaxElapsed bounds the waits inside of an attempt too.
+func TestMaxElapsed_BoundsAttemptWait(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		block func(*limiter.Limiter)
+		ends  float64
+	}{
+		{"a pause that ends later: at once", func(l *limiter.Limiter) { l.ReportRateLimited(9000 * time.Second) }, 0},
+		{"a hold: when it has passed", func(l *limiter.Limiter) { l.Hold("deploy") }, 3600},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			play(t, limiter.Config{}, spawn.Config{Policy: retry.Policy{MaxElapsed: time.Hour}}, func(s *scene) {
+				result, err := s.spawner.Run(s.ctx, spawn.Worker{Run: func(ctx context.Context, a *spawn.Attempt) error {
+					test.block(s.limiter)
+					return a.Wait(ctx)
+				}})
+				require.ErrorIs(s, err, retry.ErrElapsed)
+				require.Equal(s, spawn.Dead, result.State)
+				require.Equal(s, test.ends, s.now().Seconds())
+			})
+		})
+	}
+}

@@ -47,9 +47,10 @@ type Config struct {
 	// no pause: a bucket of this many tokens, one for a retry, a tenth of one back
 	// for a success. 0 is no bound; negative is an error.
 	RetryBudget int
-	// MaxInlineWait is the longest stated wait that a worker sits out. A longer
-	// one ends its run as Parked, and leaves it to the host. 0 is 1 h; negative is
-	// never to sit out a stated wait.
+	// MaxInlineWait is the longest stated wait that a worker sits out after its own
+	// refusal. A longer one ends its run as Parked, and leaves it to the host. 0 is
+	// 1 h; negative is never to sit out a stated wait. Who has not been refused
+	// himself queues for as long as his context and MaxElapsed allow.
 	MaxInlineWait time.Duration
 	// Effects keeps what is known of the effects of Once. nil is the memory of this
 	// spawner, which forgets the effects of a worker that has succeeded, and with

@@ -53,7 +53,7 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 // context's deadline: it is not begun. What remains is compared, because a sum
 // may overflow.
 func (r *run) tooLong(wait time.Duration) error {
-	if limit := r.spawner.policy.MaxElapsed; limit > 0 && wait > limit-r.line.Now() {
+	if limit := r.spawner.policy.MaxElapsed; limit > 0 && wait > limit-r.age() {
 		return retry.ErrElapsed
 	}
 	if deadline, ok := r.ctx.Deadline(); ok && wait > clock.Until(deadline) {
@@ -63,35 +63,51 @@ func (r *run) tooLong(wait time.Duration) error {
 }
 
 // acquire takes a slot, within what MaxElapsed leaves.
-func (r *run) acquire(ctx context.Context, priority limiter.Priority) (*limiter.Slot, error) {
+func (r *run) acquire(ctx context.Context, priority limiter.Priority) (slot *limiter.Slot, err error) {
+	until, err := r.within(ctx, &r.elapsed, func(ctx context.Context) (err error) {
+		slot, err = r.queue(ctx, priority)
+		return err
+	})
+	if is(err, retry.ErrElapsed) {
+		r.result.RetryAt = until
+	}
+	return slot, err
+}
+
+// within calls wait with a context that ends with MaxElapsed; its error is then
+// ErrElapsed, and until is when the wait would have ended, where that is known.
+// elapsed is kept from call to call, so that a run waits for its end once.
+func (r *run) within(
+	ctx context.Context, elapsed *<-chan time.Time, wait func(context.Context) error,
+) (until time.Time, err error) {
 	limit := r.spawner.policy.MaxElapsed
 	if limit == 0 {
-		return r.queue(ctx, priority)
+		return until, wait(ctx)
 	}
-	left := limit - r.line.Now()
+	left := limit - r.age()
 	if left < 0 {
-		return nil, retry.ErrElapsed
+		return until, retry.ErrElapsed
 	}
-	if r.elapsed == nil {
-		r.elapsed = r.spawner.clock.After(left)
+	if *elapsed == nil {
+		*elapsed = r.spawner.clock.After(left)
 	}
 	within, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
 		select {
-		case <-r.elapsed:
+		case <-*elapsed:
 			cancel(retry.ErrElapsed)
 		case <-within.Done():
 		}
 	}()
-	slot, err := r.queue(elapsing{within, clock.Real{}.Now().Add(left)}, priority)
+	err = wait(elapsing{within, clock.Real{}.Now().Add(left)})
 	cancel(nil)
 	<-watched
 	if blocked, ok := as[*limiter.BlockedError](err); ok && ctx.Err() == nil && blocked.Wanted > left {
-		err, r.result.RetryAt = retry.ErrElapsed, blocked.Until
+		return blocked.Until, retry.ErrElapsed
 	}
-	return slot, err
+	return until, err
 }
 
 // queue waits at the gate.

@@ -46,13 +46,21 @@ func (r *run) judge(a *Attempt, err error) decision {
 	case inside:
 		// Retried to the end already, by a worker or a retry.Do inside this one.
 		r.result.RetryAt = given.RetryAt
-		if is(err, ErrParked) {
+		switch {
+		case is(err, ErrParked):
 			return ends(Parked)
+		case a.stoppedChild(given): // it did not fail, so neither has this one
+			return ends(Canceled)
+		default:
+			return ends(Dead)
 		}
-		return ends(Dead)
 	}
 	_, permanent := as[*backoff.PermanentError](err)
 	switch {
+	case is(err, retry.ErrElapsed): // in Attempt.Wait
+		d := ends(Dead)
+		d.class, r.result.RetryAt = r.keptOut()
+		return d
 	case permanent:
 		return ends(Dead)
 	case r.worker.NoRepeat && (r.accepted || v.Class == retry.Transient):
@@ -75,7 +83,7 @@ func (r *run) refused(v retry.Verdict, probe bool) decision {
 		return r.park(v.Class, r.result.RetryAt)
 	}
 	if r.since == none {
-		r.since = r.line.Now()
+		r.since = r.age()
 	}
 	step, ok := r.climb()
 	if !ok && !r.outlasts(probe) {
@@ -191,13 +199,19 @@ func (r *run) class(d decision) retry.Class {
 	case r.result.Total > 0:
 		return r.verdict.Class
 	}
-	// It never got past the limiter.
+	class, _ := r.keptOut()
+	return class
+}
+
+// keptOut says what keeps the run from getting past the limiter, and until when
+// that is known to last.
+func (r *run) keptOut() (retry.Class, time.Time) {
 	switch st := r.limiter.Status(); {
-	case !st.Storm && st.BlockedUntil.IsZero(): // and no refusal kept it out
-		return retry.Canceled
+	case !st.Storm && st.BlockedUntil.IsZero(): // no refusal
+		return retry.Canceled, time.Time{}
 	case st.Reason == limiter.ReasonOverloaded:
-		return retry.Overloaded
+		return retry.Overloaded, st.BlockedUntil
 	default:
-		return retry.RateLimited
+		return retry.RateLimited, st.BlockedUntil
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/retry"
 	"github.com/holdoff-go/holdoff/spawn"
 )
 
@@ -435,4 +436,51 @@ func TestPlace_RandomOrphans(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A child that is Canceled, because the wait would end after its deadline, did not
+// fail. Neither has the parent that returns its error.
+func TestPlace_AStoppedChildIsNoDeathOfItsParent(t *testing.T) {
+	play(t, limiter.Config{}, spawn.Config{}, func(s *scene) {
+		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
+		defer cancel()
+		result, err := s.spawner.Run(ctx, spawn.Worker{Run: func(ctx context.Context, _ *spawn.Attempt) error {
+			_, err := s.spawner.Run(ctx, spawn.Worker{Run: func(context.Context, *spawn.Attempt) error { return rateLimited(60) }})
+			return err
+		}})
+		require.Equal(s, spawn.Canceled, result.State)
+		require.ErrorIs(s, err, context.DeadlineExceeded)
+		require.ErrorIs(s, err, retry.RateLimited)
+		require.Empty(s, s.deaths)
+	})
+}
+
+// A parent that waits for its child makes no calls. So it has no retry to spare, for
+// which another's child could wait for ever.
+func TestPlace_WaitingParentsSpareNothing(t *testing.T) {
+	calls := func(nested bool) (n int64) {
+		play(t, limiter.Config{}, spawn.Config{}, func(s *scene) {
+			var count atomic.Int64
+			leaf := func(context.Context, *spawn.Attempt) error {
+				count.Add(1)
+				time.Sleep(50 * time.Millisecond)
+				return rateLimited(0)
+			}
+			work := leaf
+			if nested {
+				work = func(ctx context.Context, _ *spawn.Attempt) error {
+					_, err := s.spawner.Run(ctx, spawn.Worker{Run: leaf})
+					return err
+				}
+			}
+			one, two := s.launch("one", work), s.launch("two", work)
+			for _, h := range []*spawn.Handle{one, two} {
+				result, _ := h.Wait()
+				require.Equal(s, spawn.Dead, result.State)
+			}
+			n = count.Load()
+		})
+		return n
+	}
+	require.Equal(t, calls(false), calls(true))
 }

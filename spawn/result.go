@@ -34,7 +34,7 @@ type Result struct {
 
 // An AttemptRecord is one attempt of a worker.
 type AttemptRecord struct {
-	ID         string // unique to the attempt
+	ID         string // unique to the attempt within its run
 	Number     int    // from 1
 	Start, End time.Time
 	// Verdict is what the classifier made of Err; its zero value for a success.

@@ -3,6 +3,7 @@ package spawn
 import (
 	"context"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/holdoff-go/holdoff/internal/clock"
@@ -19,7 +20,8 @@ type run struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
-	line    *clock.Line      // began with the run
+	lineMu  sync.Mutex
+	line    *clock.Line      // began with the run; guarded by lineMu
 	elapsed <-chan time.Time // fires when MaxElapsed has passed; nil until needed
 	ladder  *ladder
 	stormy  bool          // the present attempt began in a storm
@@ -130,6 +132,13 @@ func (r *run) attempt(a *Attempt) error {
 	return err
 }
 
+// age is how long ago the run began.
+func (r *run) age() time.Duration {
+	r.lineMu.Lock()
+	defer r.lineMu.Unlock()
+	return r.line.Now()
+}
+
 // at is the time of day in d.
 func (r *run) at(d time.Duration) time.Time { return r.spawner.clock.Now().Add(d) }
 
@@ -142,7 +151,11 @@ func (r *run) finish(d decision) (Result, error) {
 	}
 	var err error
 	if d.end != Succeeded {
-		err = r.result.err(r.class(d), d.reasons...)
+		given := r.result.err(r.class(d), d.reasons...)
+		if d.end == Canceled && r.parent != nil {
+			r.parent.childStopped(given)
+		}
+		err = given
 	}
 	if d.end == Dead {
 		r.spawner.notify.death(Death{Result: r.result, Err: err})

@@ -167,8 +167,9 @@ func (s *Spawner) accepted(origin uint64) {
 	s.credential.accepted(origin)
 }
 
-// Drain ends the spawner in good order. Admission ends at once, and so do the
-// workers that wait: they are Canceled with ErrDraining. Running attempts go on,
+// Drain shuts the spawner down in good order; to wait for all work, wait for Run
+// or for the handles of Start. Admission ends at once, and so do the workers that
+// wait: they are Canceled with ErrDraining, which is no death. Running attempts go on,
 // but are not retried. Drain returns nil when the last of them has ended; when
 // ctx ends first, the rest is cancelled with the cause ErrDraining, and Drain
 // returns a *StragglersError that names them, without waiting for them. A worker

@@ -24,7 +24,7 @@ func (r *run) outlasts(probe bool) bool {
 		return false
 	}
 	_, spare := r.spawner.others(r)
-	return spare > 0 || r.line.Now()-r.since < r.worker.Patience
+	return spare > 0 || r.age()-r.since < r.worker.Patience
 }
 
 // returnsAs is the priority of r's next attempt.
@@ -40,13 +40,20 @@ func (r *run) returnsAs() limiter.Priority {
 	return limiter.Resumed
 }
 
-// others returns how many workers of r's limiter are alive besides r and those that
-// wait for it, and how many of them have a retry to spare.
+// others returns how many workers of r's limiter are alive besides r, and how many
+// of them have a retry to spare. Those that wait for a worker inside of them make
+// no calls, and so have none.
 func (s *Spawner) others(r *run) (alive, spare int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	waits := make(map[*run]bool)
+	for _, child := range s.live {
+		if child.parent != nil {
+			waits[child.parent.run] = true
+		}
+	}
 	for _, other := range s.live {
-		if other == r || r.inside(other) || !outcall.Same(other.limiter, r.limiter) {
+		if other == r || waits[other] || !outcall.Same(other.limiter, r.limiter) {
 			continue
 		}
 		alive++
@@ -62,14 +69,4 @@ func (r *run) startAnew() {
 	r.spawner.mu.Lock()
 	r.atLast = false
 	r.spawner.mu.Unlock()
-}
-
-// inside reports whether r runs inside of other.
-func (r *run) inside(other *run) bool {
-	for a := r.parent; a != nil; a = a.run.parent {
-		if a.run == other {
-			return true
-		}
-	}
-	return false
 }

@@ -69,15 +69,16 @@ type watched struct {
 	ended    bool
 }
 
-// watch puts a watched body in place of resp's.
-func (c *call) watch(resp *http.Response) {
+// watch puts a watched body in place of resp's, which releases the call at its end.
+// false: the call has ended, because there is nothing to read.
+func (c *call) watch(resp *http.Response) bool {
 	if resp.Body == nil || resp.Body == http.NoBody || resp.StatusCode == http.StatusSwitchingProtocols {
 		// Nothing to read, or no longer HTTP: the status is the answer.
 		c.accepted()
-		c.release()
-		return
+		return false
 	}
 	resp.Body = &watched{ReadCloser: resp.Body, call: c, resp: resp, split: splitterFor(resp.Header)}
+	return true
 }
 
 func (b *watched) Read(p []byte) (n int, err error) {

@@ -3,6 +3,7 @@ package httplimit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/holdoff-go/holdoff/internal/outcall"
@@ -100,17 +101,24 @@ func (t *Transport) base() http.RoundTripper {
 // send makes a call that has passed the gate. The verdict is that of a response
 // of 400 and above.
 func (t *Transport) send(req *http.Request, c *call) (*http.Response, retry.Verdict, error) {
+	watched := false
+	defer func() {
+		// Whatever else comes: Base may panic, and a callback end the goroutine.
+		if !watched {
+			c.release()
+		}
+	}()
 	resp, err := t.base().RoundTrip(req)
-	if err != nil {
-		c.release() // the network's: it says nothing about the upstream's limits
+	switch {
+	case err != nil: // the network's: it says nothing about the upstream's limits
 		return resp, retry.Verdict{}, err
-	}
-	if resp.StatusCode < http.StatusBadRequest {
-		c.watch(resp)
+	case resp == nil:
+		return nil, retry.Verdict{}, fmt.Errorf("httplimit: Transport.Base (%T) returned neither a response nor an error", t.base())
+	case resp.StatusCode < http.StatusBadRequest:
+		watched = c.watch(resp)
 		return resp, retry.Verdict{}, nil
 	}
 	v := c.failed(responseError(resp))
-	c.release()
 	if c.attempt != nil && v.Class != retry.Transient {
 		settle(resp)
 	}
