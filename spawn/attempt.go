@@ -11,6 +11,7 @@ import (
 	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/limiter"
 	"github.com/holdoff-go/holdoff/retry"
+	"github.com/holdoff-go/holdoff/spawn/pool"
 )
 
 // An Attempt is one try of a worker, as its Run sees it. A worker of one call
@@ -23,10 +24,11 @@ type Attempt struct {
 	id     string
 	number int
 	place  *place
+	gates  Limiter // the run's limiter, and those of the credential
 
 	mu         sync.Mutex
 	call       *limiter.Call  // the last one gated; nil: the slot's own
-	credential uint64         // the credential's origin for it
+	lease      pool.Lease     // the credential's, as of then
 	reported   error          // of the last report; nil for a success
 	verdict    retry.Verdict  // of it
 	answered   bool           // the last report was a success
@@ -35,6 +37,7 @@ type Attempt struct {
 	progressed bool           // and will not be repeated
 	over       bool           // Run has returned
 	stopped    []*retry.Error // of children that were Canceled
+	spent      int64          // by Spend
 	calls      calls          // through a transport
 }
 
@@ -49,13 +52,15 @@ func FromContext(ctx context.Context) (*Attempt, bool) {
 
 func newAttempt(r *run, number int, p *place, call *limiter.Call) *Attempt {
 	a := &Attempt{
-		run:        r,
-		id:         r.worker.ID + "#" + strconv.Itoa(number),
-		number:     number,
-		place:      p,
-		call:       call,
-		credential: r.spawner.credential.origin(),
+		run:    r,
+		id:     r.worker.ID + "#" + strconv.Itoa(number),
+		number: number,
+		place:  p,
+		gates:  r.gates,
+		call:   call,
+		lease:  r.lease,
 	}
+	a.lease, _ = r.spawner.rota.Again(r.lease)
 	a.calls.give(a.origin(), r.spawner.clock.Now())
 	return a
 }
@@ -63,6 +68,7 @@ func newAttempt(r *run, number int, p *place, call *limiter.Call) *Attempt {
 // context returns the context of the attempt under that of its run.
 func (a *Attempt) context(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, contextKey{}, a)
+	ctx = a.run.spawner.rota.With(ctx, a.lease)
 	return outcall.With(attempt.With(ctx), transport{a})
 }
 
@@ -77,15 +83,17 @@ func (a *Attempt) Number() int { return a.number }
 
 // Wait gates one further call of a worker that makes many: it waits for a stated
 // pause, a hold and the pace of the limiter. What the call comes to belongs in
-// Report or Progress. Its errors are those of limiter.Limiter.Wait.
+// Report or Progress. Its errors are those of limiter.Limiter.Wait, and
+// pool.ErrMoved where the attempt's credential has been parked: a worker that returns
+// that, however wrapped, goes on with another.
 func (a *Attempt) Wait(ctx context.Context) error {
-	call, err := a.gate(ctx)
+	call, lease, err := a.gate(ctx)
 	if err != nil {
 		return err
 	}
 	now := a.run.spawner.clock.Now()
 	a.mu.Lock()
-	a.call, a.credential = call, a.run.spawner.credential.origin()
+	a.call, a.lease = call, lease
 	a.failing = false
 	a.calls.give(call, now)
 	a.mu.Unlock()
@@ -93,17 +101,28 @@ func (a *Attempt) Wait(ctx context.Context) error {
 }
 
 // gate waits for leave to make one further call.
-func (a *Attempt) gate(ctx context.Context) (*limiter.Call, error) {
-	var call *limiter.Call
+func (a *Attempt) gate(ctx context.Context) (call *limiter.Call, lease pool.Lease, err error) {
+	rota := a.run.spawner.rota
+	lease, err = rota.Again(a.leased())
+	if err != nil && a.run.spawner.pooled {
+		a.moved(lease)
+		return nil, lease, err
+	}
+	ctx, stop := rota.Within(ctx, lease)
+	defer stop()
 	var elapsed <-chan time.Time
-	_, err := a.run.within(ctx, &elapsed, func(ctx context.Context) error {
+	_, err = a.run.within(ctx, &elapsed, func(ctx context.Context) error {
 		slot, err := a.regain(ctx)
 		if err == nil {
 			call, err = slot.Wait(ctx)
 		}
 		return err
 	})
-	return call, err
+	if is(err, pool.ErrMoved) {
+		lease, _ = rota.Again(lease)
+		a.moved(lease)
+	}
+	return call, lease, err
 }
 
 // regain returns the attempt's slot. One that a child has lost is made up for by
@@ -115,7 +134,7 @@ func (a *Attempt) regain(ctx context.Context) (*limiter.Slot, error) {
 		return slot, nil
 	}
 	slot, err := p.family.acquireUnless(ctx, func(ctx context.Context) (*limiter.Slot, error) {
-		return a.run.limiter.AcquireAs(ctx, limiter.Resumed)
+		return a.gates.AcquireAs(ctx, limiter.Resumed)
 	}, p.refill)
 	if err != nil {
 		return nil, err
@@ -158,14 +177,14 @@ func (a *Attempt) succeeded(progress bool) {
 	a.reported = nil
 	known := a.calls.reported
 	a.calls.leave, a.calls.failure = nil, nil // used, and answered
-	to, credential := a.origin(), a.credential
+	to, lease := a.origin(), a.lease
 	a.mu.Unlock()
 	if first {
 		a.run.startAnew()
 	}
 	if !known {
 		to.ReportSuccess()
-		a.run.spawner.accepted(credential)
+		a.run.spawner.accepted(lease)
 	}
 }
 
@@ -183,7 +202,7 @@ func (a *Attempt) failed(ctx context.Context, err error) retry.Verdict {
 	to := a.origin()
 	a.mu.Unlock()
 	if !known {
-		outcall.Report(to, v)
+		a.run.report(to, v)
 	}
 	return v
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/limiter"
 	"github.com/holdoff-go/holdoff/retry"
+	"github.com/holdoff-go/holdoff/spawn/pool"
 )
 
 // Clock tells the time and waits for it. A nil Clock is the system's; the fakes
@@ -33,12 +34,20 @@ type Limiter interface {
 	Status() limiter.Status
 }
 
+// A Pool is a *pool.Pool, whatever the type of its credentials is.
+type Pool interface{ Rota() *pool.Rota }
+
 // A Config sets a Spawner up. Limiter is required; the zero value of every other
 // field is its documented default.
 type Config struct {
 	// Limiter stands before the upstream that the workers call. It may be shared
 	// with other spawners and with callers of its own. Required.
 	Limiter Limiter
+	// Pool is the credentials that the workers call with, of which one is in use: a
+	// *pool.Pool. Limiter, and each worker's own, is then a *limiter.Gate of the
+	// pool's group without a credential: what stands above all of them. A worker gets
+	// its credential by pool.Pool.From. nil is one that the spawner does not know.
+	Pool Pool
 	// Policy is the ladder of retries; its zero value is 3 s, 6 s and 12 s. Its
 	// MaxElapsed counts from Run, all waiting included. Its Clock, if nil, is the
 	// Clock below.
@@ -76,6 +85,15 @@ type Config struct {
 func (c Config) withDefaults() (Config, error) {
 	if outcall.None(c.Limiter) {
 		return c, errors.New("spawn: Config.Limiter is nil: it is required")
+	}
+	if c.Pool != nil {
+		rota := c.Pool.Rota()
+		if rota == nil {
+			return c, errors.New("spawn: Config.Pool is a nil pointer: it must be a pool, or nil for none")
+		}
+		if err := serves(rota, c.Limiter); err != nil {
+			return c, fmt.Errorf("spawn: Config.Limiter: %w", err)
+		}
 	}
 	if c.RetryBudget < 0 {
 		return c, fmt.Errorf("spawn: Config.RetryBudget is %d: it must be at least 1, or 0 for no bound", c.RetryBudget)

@@ -1,57 +1,204 @@
 package spawn
 
 import (
-	"sync"
+	"context"
+	"errors"
 	"time"
+
+	"github.com/holdoff-go/holdoff/internal/outcall"
+	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/retry"
+	"github.com/holdoff-go/holdoff/spawn/pool"
 )
 
-// parkUnstated is how long a credential is left alone whose quota is used up and
-// whose reset is not known: the usage windows of subscriptions are some hours
-// long, and a probe of an exhausted one costs a call.
-const parkUnstated = 2 * time.Hour
+// ruleMoved is that of the verdict on an attempt that was stopped because its
+// credential had been parked for another.
+const ruleMoved = "the attempt's credential was parked meanwhile"
 
-// A credential is what the workers call with. The spawner has one, and does not
-// know it; it only knows until when its quota is used up.
-type credential struct {
-	mu       sync.Mutex
-	until    time.Time // zero: usable
-	stated   bool      // the provider said until
-	parkings uint64    // how often it has been parked: the origin of what is called with it
-}
-
-// park leaves the credential alone until then.
-func (c *credential) park(until time.Time, stated bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.parkings++
-	if until.After(c.until) {
-		c.until, c.stated = until, stated
+func movedVerdict(l pool.Lease) retry.Verdict {
+	v := retry.Verdict{Class: retry.QuotaExhausted, Rule: ruleMoved}
+	if l.Class == retry.Auth {
+		v.Class = retry.Auth
 	}
+	return v
 }
 
-// parked returns until when the credential is left alone; zero when it is not.
-func (c *credential) parked(now time.Time) (until time.Time, stated bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !now.Before(c.until) {
-		return time.Time{}, false
+// movedOn reports whether err says that another credential is to be asked for.
+func movedOn(err error) bool {
+	_, parked := as[*pool.ParkedError](err)
+	return parked || is(err, pool.ErrMoved)
+}
+
+// Credential is the ID of the credential of the pool that the attempt calls with;
+// empty without a pool.
+func (a *Attempt) Credential() string { return a.leased().ID }
+
+func (a *Attempt) leased() pool.Lease {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lease
+}
+
+// moved notes that a call was not made because the credential of l is parked. What
+// the worker's client makes of that error may not be known any more.
+func (a *Attempt) moved(l pool.Lease) {
+	now := a.run.spawner.clock.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lease.Class = l.Class
+	a.calls.failure = &failure{verdict: movedVerdict(l), at: now, begun: a.calls.begun}
+}
+
+// serves says why l cannot be the limiter of a worker that calls with the pool's
+// credentials.
+func (s *Spawner) serves(l Limiter) error {
+	if !s.pooled || l == nil {
+		return nil
 	}
-	return c.until, c.stated
+	return serves(s.rota, l)
 }
 
-// origin is to be handed to accepted by a call that begins now.
-func (c *credential) origin() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.parkings
-}
-
-// accepted ends the parking: a call with the credential has succeeded. One that
-// began before the credential was parked says nothing.
-func (c *credential) accepted(origin uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if origin == c.parkings {
-		c.until = time.Time{}
+func serves(r *pool.Rota, l Limiter) error {
+	gate, ok := l.(*limiter.Gate)
+	if !ok || !r.Serves(gate) {
+		return errors.New("with a pool it must be a *limiter.Gate of the pool's group, without a key of scope " + pool.ScopeCredential)
 	}
+	return nil
+}
+
+// use makes l what the run calls with.
+func (r *run) use(l pool.Lease) {
+	r.lease = l
+	r.gates = r.gatesOf(l)
+}
+
+// gatesOf returns the limiter of the run and those of l's credential, as one.
+func (r *run) gatesOf(l pool.Lease) Limiter {
+	if gate, ok := r.limiter.(*limiter.Gate); ok {
+		return r.spawner.rota.Gate(gate, l)
+	}
+	return r.limiter
+}
+
+// enter takes a credential, and a slot for the next attempt with it. The error is
+// one of movedOn if both have to be asked for again.
+func (r *run) enter(priority limiter.Priority) (*place, *limiter.Call, error) {
+	rota := r.spawner.rota
+	if err := r.take(); err != nil {
+		return nil, nil, err
+	}
+	ctx, stop := rota.Within(r.ctx, r.lease)
+	defer stop()
+	p, call, err := r.queueUp(ctx, priority)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := rota.Again(r.lease); err != nil {
+		r.exit(p, false)
+		return nil, nil, err
+	}
+	return p, call, nil
+}
+
+// take takes the credential that is in use, within what MaxElapsed leaves.
+func (r *run) take() error {
+	var l pool.Lease
+	_, err := r.within(r.ctx, &r.elapsed, func(ctx context.Context) (err error) {
+		l, err = r.spawner.rota.Take(ctx)
+		return err
+	})
+	if err == nil {
+		r.use(l)
+	}
+	return err
+}
+
+// report tells the limiter of a refusal. An overload is that of what stands above
+// the credentials.
+func (r *run) report(to outcall.Reporter, v retry.Verdict) {
+	if gate, ok := r.limiter.(*limiter.Gate); ok && r.spawner.pooled {
+		keys := gate.Keys()
+		outcall.Report(to, v, keys[len(keys)-1].Scope)
+		return
+	}
+	outcall.Report(to, v)
+}
+
+// exhausted decides on a failure of the credential: its quota is used up, or it was
+// refused. It is parked, and the run goes on with another one if it may, or waits
+// for the first to return if it may do that.
+func (r *run) exhausted(a *Attempt, v retry.Verdict) decision {
+	rota := r.spawner.rota
+	l := a.leased()
+	var until time.Time
+	if v.Rule != ruleMoved {
+		until = rota.Park(l, pool.Parking{Class: v.Class, Wait: v.RetryAfter, Stated: v.Stated})
+	}
+	_, err := rota.Again(l)
+	switch parked := rota.Parked(); {
+	case parked != nil && v.Class == retry.Auth && parked.Soonest.IsZero():
+		d := ends(Dead, parked)
+		d.class = retry.Auth
+		return d
+	case parked != nil:
+		if d := r.awaits(parked); d.end != Queued {
+			return d
+		}
+	case err != nil && r.hops < rota.Hops():
+		r.hops++
+		d := r.again(0, 0)
+		d.hops = d.end == Queued
+		d.priority = max(limiter.Resumed, r.worker.Priority)
+		return d
+	case err != nil && v.Class == retry.Auth:
+		return ends(Dead, pool.ErrHops)
+	case err != nil:
+		d := r.park(retry.QuotaExhausted, until)
+		d.reasons = append(d.reasons, pool.ErrHops)
+		return d
+	}
+	if _, ok := r.climb(); !ok { // a quota that stays used up is not asked for ever
+		return r.park(retry.QuotaExhausted, until)
+	}
+	return r.again(0, 0)
+}
+
+// parked says what the credentials mean for the run: the end, a wait, or nothing.
+func (r *run) parked() decision {
+	if parked := r.spawner.rota.Parked(); parked != nil {
+		return r.awaits(parked)
+	}
+	return decision{}
+}
+
+// awaits decides whether the run waits for the first credential to return.
+func (r *run) awaits(parked *pool.ParkedError) decision {
+	wait := parked.Soonest.Sub(r.spawner.clock.Now())
+	if parked.Stated && wait <= r.spawner.maxInlineWait && r.tooLong(wait) == nil {
+		return decision{wait: wait}
+	}
+	class := retry.QuotaExhausted
+	if parked.Soonest.IsZero() {
+		class = retry.Auth
+	}
+	d := r.park(class, parked.Soonest)
+	if r.spawner.pooled {
+		d.reasons = append(d.reasons, parked)
+	}
+	return d
+}
+
+// hop moves the place of a run that goes on at once to another credential, and
+// reports whether the next attempt may begin in it. Those who wait for the old one
+// look for another after that.
+func (r *run) hop(p *place, d decision) bool {
+	rota := r.spawner.rota
+	if r.verdict.Class == retry.QuotaExhausted || r.verdict.Class == retry.Auth {
+		defer rota.Evict()
+	}
+	if !d.hops || r.take() != nil {
+		return false
+	}
+	gate, ok := r.gates.(*limiter.Gate)
+	return ok && p.exchange(gate, gate.Exchange)
 }

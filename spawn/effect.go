@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdoff-go/holdoff/retry"
+	"github.com/holdoff-go/holdoff/spawn/pool"
 )
 
 // An EffectState is what is known of an effect. Its zero value claims nothing: an
@@ -110,6 +111,9 @@ func (a *Attempt) Declare(key string) {
 // ask classifies err. What an effect in flight means does not depend on the
 // host's classifier.
 func (a *Attempt) ask(ctx context.Context, err error) retry.Verdict {
+	if is(err, pool.ErrMoved) {
+		return movedVerdict(a.leased())
+	}
 	if is(err, ErrInFlight) {
 		return retry.Verdict{Class: retry.Transient, Rule: "effect in flight"}
 	}

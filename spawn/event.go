@@ -15,8 +15,11 @@ type Event struct {
 	ID      string // the worker's
 	State   State  // that it has reached
 	Time    time.Time
-	Attempt int       // the number of its last attempt; 0 before the first
-	Until   time.Time // when it may go on, for BackingOff and Parked, where known
+	Attempt int // the number of its last attempt; 0 before the first
+	// Credential is the ID of the one of the pool that the last attempt called with;
+	// empty without a pool, and before the first.
+	Credential string
+	Until      time.Time // when it may go on, for BackingOff and Parked, where known
 	// Verdict and Err are those of the last attempt, for what follows one.
 	Verdict retry.Verdict
 	Err     error
@@ -81,6 +84,9 @@ func (n *notifier) log(e Event) {
 		slog.String("worker", e.ID),
 		slog.Int("attempt", e.Attempt),
 		slog.String("verdict", e.Verdict.String()),
+	}
+	if e.Credential != "" {
+		attrs = append(attrs, slog.String("credential", e.Credential))
 	}
 	if !e.Until.IsZero() {
 		attrs = append(attrs, slog.Time("until", e.Until))

@@ -17,22 +17,31 @@ func (r *run) admit(d decision) (*place, *limiter.Call, decision) {
 		}
 		d.wait = 0
 	}
-	for wait := d.wait; ; wait = 0 {
+	for wait := d.wait; ; {
+		changed := r.spawner.rota.Changed() // first, so that nothing is missed in between
 		parked := r.parked()
-		if parked.end != Queued {
+		var err error
+		switch {
+		case parked.end != Queued:
 			return nil, nil, parked
+		case wait > 0:
+			err = r.sleep(r.ctx, wait)
+			wait = 0
+		case parked.wait > 0:
+			err = r.sleepUnless(changed, parked.wait)
+		default:
+			p, call, err := r.enter(d.priority)
+			switch {
+			case err == nil:
+				return p, call, decision{}
+			case !movedOn(err) || r.ctx.Err() != nil:
+				return nil, nil, r.stopped(err)
+			}
+			// A credential was found used up while this one queued for it.
 		}
-		if err := r.sleep(r.ctx, max(wait, parked.wait)); err != nil {
-			return nil, nil, r.stopped(err)
-		}
-		p, call, err := r.enter(d.priority)
 		if err != nil {
 			return nil, nil, r.stopped(err)
 		}
-		if until, _ := r.spawner.credential.parked(r.spawner.clock.Now()); until.IsZero() {
-			return p, call, decision{}
-		}
-		r.exit(p, false) // its quota was found used up while this one queued
 	}
 }
 
@@ -46,6 +55,18 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// sleepUnless is sleep, until something has changed.
+func (r *run) sleepUnless(changed <-chan struct{}, d time.Duration) error {
+	select {
+	case <-r.spawner.clock.After(d):
+		return nil
+	case <-changed:
+		return nil
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
 	}
 }
 
@@ -112,7 +133,7 @@ func (r *run) within(
 
 // queue waits at the gate.
 func (r *run) queue(ctx context.Context, priority limiter.Priority) (*limiter.Slot, error) {
-	slot, err := r.limiter.AcquireAs(ctx, priority)
+	slot, err := r.gates.AcquireAs(ctx, priority)
 	blocked, ok := as[*limiter.BlockedError](err)
 	if !ok || blocked.Reason != limiter.ReasonQueueFull || r.result.Total == 0 {
 		return slot, err
@@ -122,7 +143,7 @@ func (r *run) queue(ctx context.Context, priority limiter.Priority) (*limiter.Sl
 	if err := r.sleep(ctx, blocked.Until.Sub(r.spawner.clock.Now())); err != nil {
 		return nil, err
 	}
-	return r.limiter.AcquireAs(ctx, limiter.Resumed)
+	return r.gates.AcquireAs(ctx, limiter.Resumed)
 }
 
 // elapsing is a context with the earlier deadline of its own: what is left of

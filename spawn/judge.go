@@ -19,6 +19,7 @@ type decision struct {
 	wait     time.Duration // before the next attempt goes to the gate
 	priority limiter.Priority
 	resumes  bool // the next attempt is a Resume of the worker
+	hops     bool // the next attempt goes on at once, with another credential
 }
 
 func ends(s State, reasons ...error) decision { return decision{end: s, reasons: reasons} }
@@ -65,8 +66,8 @@ func (r *run) judge(a *Attempt, err error) decision {
 		return ends(Dead)
 	case r.worker.NoRepeat && (r.accepted || v.Class == retry.Transient):
 		return ends(Dead) // the effect may have been had
-	case v.Class == retry.QuotaExhausted:
-		return r.exhausted(v)
+	case v.Class == retry.QuotaExhausted, v.Class == retry.Auth && r.spawner.pooled:
+		return r.exhausted(a, v)
 	case v.Class.Refusal():
 		return r.refused(v, r.stormy && !accepted)
 	case v.Class == retry.Transient:
@@ -128,37 +129,6 @@ func (r *run) again(wait, total time.Duration) decision {
 	return decision{wait: wait, priority: r.returnsAs()}
 }
 
-// exhausted parks the credential. The run goes on only if the reset is known and
-// may be waited for.
-func (r *run) exhausted(v retry.Verdict) decision {
-	until := r.at(parkUnstated)
-	if v.Stated {
-		until = r.result.RetryAt
-	}
-	r.spawner.credential.park(until, v.Stated)
-	if d := r.parked(); d.end == Parked {
-		return d
-	}
-	if _, ok := r.climb(); !ok { // a quota that stays used up is not asked for ever
-		return r.park(retry.QuotaExhausted, until)
-	}
-	return r.again(0, 0)
-}
-
-// parked says what the credential means for the run: the end, a wait, or nothing.
-func (r *run) parked() decision {
-	now := r.spawner.clock.Now()
-	until, stated := r.spawner.credential.parked(now)
-	if until.IsZero() {
-		return decision{}
-	}
-	wait := until.Sub(now)
-	if !stated || wait > r.spawner.maxInlineWait || r.tooLong(wait) != nil {
-		return r.park(retry.QuotaExhausted, until)
-	}
-	return decision{wait: wait}
-}
-
 func (r *run) park(class retry.Class, until time.Time) decision {
 	r.result.RetryAt = until
 	return decision{end: Parked, class: class, reasons: []error{ErrParked}}
@@ -206,7 +176,7 @@ func (r *run) class(d decision) retry.Class {
 // keptOut says what keeps the run from getting past the limiter, and until when
 // that is known to last.
 func (r *run) keptOut() (retry.Class, time.Time) {
-	switch st := r.limiter.Status(); {
+	switch st := r.gates.Status(); {
 	case !st.Storm && st.BlockedUntil.IsZero(): // no refusal
 		return retry.Canceled, time.Time{}
 	case st.Reason == limiter.ReasonOverloaded:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/retry"
+	"github.com/holdoff-go/holdoff/spawn/pool"
 )
 
 // leaveFor is how long a slot that was just got, or an Attempt.Wait, is leave for
@@ -45,14 +46,14 @@ func (a transport) Classifier() retry.Classifier { return a.run.spawner.policy.C
 
 func (a transport) Enter(ctx context.Context, l any) (outcall.Call, bool, error) {
 	own := outcall.Same(l, a.run.limiter)
-	c := &call{attempt: a.Attempt, credential: a.run.spawner.credential.origin()}
+	c := &call{attempt: a.Attempt, lease: a.leased()}
 	if own {
 		if c.to = a.takeLeave(); c.to == nil {
-			gated, err := a.gate(ctx)
+			gated, lease, err := a.gate(ctx)
 			if err != nil {
 				return nil, true, err
 			}
-			c.to = gated
+			c.to, c.lease = gated, lease
 		}
 	}
 	a.mu.Lock()
@@ -73,7 +74,7 @@ func (a *Attempt) takeLeave() outcall.Reporter {
 	if leave == nil || a.run.spawner.clock.Now().Sub(at) > leaveFor {
 		return nil
 	}
-	if s := a.run.limiter.Status(); s.Hold != "" || !s.BlockedUntil.IsZero() {
+	if s := a.gates.Status(); s.Hold != "" || !s.BlockedUntil.IsZero() {
 		return nil // Wait knows whether that is for calls too
 	}
 	return leave
@@ -81,10 +82,10 @@ func (a *Attempt) takeLeave() outcall.Reporter {
 
 // A call is one call of an attempt that a transport makes: an outcall.Call.
 type call struct {
-	attempt    *Attempt
-	to         outcall.Reporter // nil: the transport reports it, to a limiter of its own
-	number     int
-	credential uint64 // the credential's origin for it
+	attempt *Attempt
+	to      outcall.Reporter // nil: the transport reports it, to a limiter of its own
+	number  int
+	lease   pool.Lease
 }
 
 func (c *call) Accepted() {
@@ -97,7 +98,7 @@ func (c *call) Accepted() {
 	a.mu.Unlock()
 	if c.to != nil {
 		c.to.ReportSuccess()
-		a.run.spawner.accepted(c.credential)
+		a.run.spawner.accepted(c.lease)
 	}
 }
 
@@ -109,7 +110,7 @@ func (c *call) Failed(v retry.Verdict) {
 	a.calls.failure = &failure{verdict: v, at: now, begun: a.calls.begun}
 	a.mu.Unlock()
 	if c.to != nil {
-		outcall.Report(c.to, v)
+		a.run.report(c.to, v)
 	}
 }
 

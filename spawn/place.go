@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/limiter"
 )
 
@@ -21,6 +22,7 @@ type place struct {
 	parent *place // of the attempt that this one runs inside of; nil: none
 
 	// Guarded by family.mu.
+	gates  Limiter // that the slot is of
 	state  placeState
 	slot   *limiter.Slot // the last one, kept for late reports
 	lender *place        // whose slot it is; nil: its own
@@ -41,8 +43,8 @@ type family struct {
 	back chan struct{} // closed when a slot has come back into a place; nil: nobody waits
 }
 
-func newPlace(slot *limiter.Slot, parent *place) *place {
-	p := &place{slot: slot, parent: parent}
+func newPlace(slot *limiter.Slot, gates Limiter, parent *place) *place {
+	p := &place{slot: slot, gates: gates, parent: parent}
 	if parent != nil {
 		p.family = parent.family
 	} else {
@@ -58,17 +60,17 @@ func (p *place) last() (slot *limiter.Slot, gone bool) {
 	return p.slot, p.state == lost
 }
 
-// borrow takes the slot that is idle in p or, if there is none, further up, and
-// returns the place that it was in; nil if there is none.
-func (p *place) borrow() (lender *place) {
+// borrow takes the slot of gates (nil: of any) that is idle in p or, if there is
+// none, further up, and returns the place that it was in; nil if there is none.
+func (p *place) borrow(gates Limiter) (lender *place) {
 	p.family.mu.Lock()
 	defer p.family.mu.Unlock()
-	return p.borrowLocked()
+	return p.borrowLocked(gates)
 }
 
-func (p *place) borrowLocked() *place {
+func (p *place) borrowLocked(gates Limiter) *place {
 	for ; p != nil; p = p.parent {
-		if p.state == held {
+		if p.state == held && (gates == nil || outcall.Same(p.gates, gates)) {
 			p.state = lent
 			return p
 		}
@@ -96,7 +98,7 @@ func (p *place) refill() bool {
 	if p.state != lost {
 		return true
 	}
-	p.lender = p.parent.borrowLocked()
+	p.lender = p.parent.borrowLocked(p.gates)
 	if p.lender == nil {
 		return false
 	}
@@ -152,12 +154,34 @@ func (p *place) leave(give bool) *limiter.Slot {
 		}
 	}
 	for a := p.parent; a != nil; a = a.parent {
-		if a.state == lost {
+		if a.state == lost && outcall.Same(a.gates, p.gates) {
 			a.hold(p.slot)
 			return nil
 		}
 	}
 	return p.slot
+}
+
+// exchange puts what f returns for p's slot into its place, and reports whether it
+// did. It does nothing to a slot that is borrowed or lent: others count on it.
+func (p *place) exchange(gates Limiter, f func(*limiter.Slot) (*limiter.Slot, error)) bool {
+	p.family.mu.Lock()
+	if p.state != held || p.lender != nil {
+		p.family.mu.Unlock()
+		return false
+	}
+	p.state = lent // nobody borrows it meanwhile
+	p.family.mu.Unlock()
+	slot, err := f(p.slot)
+	p.family.mu.Lock()
+	defer p.family.mu.Unlock()
+	if err != nil {
+		p.hold(p.slot)
+		return false
+	}
+	p.gates = gates
+	p.hold(slot)
+	return true
 }
 
 // waiting returns a channel that is closed when a slot has come back to a place
@@ -204,50 +228,51 @@ func (f *family) acquireUnless(
 	return slot, err
 }
 
-// enter takes a slot for the run's next attempt, and returns its place; and the
-// call that gates it, where the slot is not a new one.
-func (r *run) enter(priority limiter.Priority) (*place, *limiter.Call, error) {
+// queueUp takes a slot of r.gates for the run's next attempt, and returns its
+// place; and the call that gates it, where the slot is not a new one.
+func (r *run) queueUp(ctx context.Context, priority limiter.Priority) (*place, *limiter.Call, error) {
 	if r.parent == nil {
-		slot, err := r.acquire(r.ctx, priority)
-		return newPlace(slot, nil), nil, err
+		slot, err := r.acquire(ctx, priority)
+		return newPlace(slot, r.gates, nil), nil, err
 	}
 	parent := r.parent.place
 	first := r.result.Total == 0
 	if first {
-		if lender := parent.borrow(); lender != nil {
-			return r.enterFrom(lender)
+		if lender := parent.borrow(r.gates); lender != nil {
+			return r.enterFrom(ctx, lender)
 		}
-		if slot, err := r.limiter.TryAcquire(); err == nil {
-			return newPlace(slot, parent), nil, nil
+		if slot, err := r.gates.TryAcquire(); err == nil {
+			return newPlace(slot, r.gates, parent), nil, nil
 		}
 	}
 	// The slots above are in use, by other children, which bring them back. A
 	// first attempt takes one then. A retry goes through the gate, to take its
-	// turn there, and frees the slot: it may be the one that it queues for.
+	// turn there, and frees the slot: it may be the one that it queues for. So does
+	// one that calls with another credential.
 	var lender *place
-	slot, err := parent.family.acquireUnless(r.ctx, func(ctx context.Context) (*limiter.Slot, error) {
+	slot, err := parent.family.acquireUnless(ctx, func(ctx context.Context) (*limiter.Slot, error) {
 		return r.acquire(ctx, priority)
 	}, func() bool {
-		lender = parent.borrow()
-		if lender != nil && !first {
+		lender = parent.borrow(nil)
+		if lender != nil && !(first && outcall.Same(lender.gates, r.gates)) {
 			lender.lose().Release()
 			lender = nil
 		}
 		return lender != nil
 	})
 	if lender != nil {
-		return r.enterFrom(lender)
+		return r.enterFrom(ctx, lender)
 	}
-	return newPlace(slot, parent), nil, err
+	return newPlace(slot, r.gates, parent), nil, err
 }
 
 // enterFrom enters with the slot of an ancestor: the attempt is its next call, so
 // to say, and gated as such.
-func (r *run) enterFrom(lender *place) (*place, *limiter.Call, error) {
+func (r *run) enterFrom(ctx context.Context, lender *place) (*place, *limiter.Call, error) {
 	slot, _ := lender.last()
-	p := newPlace(slot, r.parent.place)
+	p := newPlace(slot, r.gates, r.parent.place)
 	p.lender = lender
-	call, err := slot.Wait(r.ctx)
+	call, err := slot.Wait(ctx)
 	if err != nil {
 		r.exit(p, false)
 	}

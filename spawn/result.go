@@ -17,6 +17,9 @@ type Result struct {
 	Attempts []AttemptRecord
 	// Total is how many attempts there were.
 	Total int
+	// Ledger is what was used of each credential, in the order of their first
+	// attempts: the sums over all attempts, those that failed included.
+	Ledger []Spent
 	// RetryAt is when the limit that ended the run is known to pass; zero when it
 	// is not known, or no limit ended it.
 	RetryAt time.Time
@@ -36,6 +39,8 @@ type Result struct {
 type AttemptRecord struct {
 	ID         string // unique to the attempt within its run
 	Number     int    // from 1
+	Credential string // the ID of the one of the pool that it called with; empty without a pool
+	Units      int64  // what it used, by Attempt.Spend
 	Start, End time.Time
 	// Verdict is what the classifier made of Err; its zero value for a success.
 	Verdict retry.Verdict
@@ -52,6 +57,7 @@ type Death struct {
 // add records an attempt, and drops from the middle what is too much.
 func (r *Result) add(a AttemptRecord) {
 	r.Total++
+	r.book(a)
 	r.Attempts = appendKept(r.Attempts, a)
 }
 

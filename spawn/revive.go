@@ -68,7 +68,7 @@ func (c *carried) decide() {
 // revived returns what a run goes on with that ended as r. The slice is its own:
 // the host has r.
 func (r Result) revived() Result {
-	return Result{ID: r.ID, Attempts: slices.Clone(r.Attempts), Total: r.Total}
+	return Result{ID: r.ID, Attempts: slices.Clone(r.Attempts), Total: r.Total, Ledger: r.Ledger}
 }
 
 // dormant returns what Revive needs; nil for a run that cannot be revived.

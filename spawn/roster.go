@@ -17,11 +17,16 @@ type WorkerStatus struct {
 	ID       string           `json:"id"`
 	State    State            `json:"state"`
 	Priority limiter.Priority `json:"-"`
-	Since    time.Time        `json:"since"`          // when it reached State
-	Attempt  int              `json:"attempt"`        // the number of its last attempt; 0 before the first
-	Until    time.Time        `json:"until,omitzero"` // when it may go on, for BackingOff and Parked, where known
-	Verdict  retry.Verdict    `json:"-"`              // of its last failed attempt
-	Err      error            `json:"-"`              // of it
+	Since    time.Time        `json:"since"`   // when it reached State
+	Attempt  int              `json:"attempt"` // the number of its last attempt; 0 before the first
+	// Credential is the ID of the one of the pool that its last attempt called with.
+	Credential string        `json:"credential,omitempty"`
+	Until      time.Time     `json:"until,omitzero"` // when it may go on, for BackingOff and Parked, where known
+	Verdict    retry.Verdict `json:"-"`              // of its last failed attempt
+	Err        error         `json:"-"`              // of it
+	// Cause is the error of its first attempt, if that failed: it stays when a later
+	// one succeeds.
+	Cause error `json:"-"`
 }
 
 // Roster returns the workers that are alive and the last 100 that have ended, in

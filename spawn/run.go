@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdoff-go/holdoff/internal/clock"
 	"github.com/holdoff-go/holdoff/retry"
+	"github.com/holdoff-go/holdoff/spawn/pool"
 )
 
 // A run is one worker on its way. Its loop alone touches its fields, but for
@@ -15,7 +16,10 @@ import (
 type run struct {
 	spawner *Spawner
 	worker  Worker
-	limiter Limiter  // the worker's own, or the spawner's
+	limiter Limiter // the worker's own, or the spawner's
+	gates   Limiter // with those of the credential that is called with
+	lease   pool.Lease
+	hops    int      // to another credential, at once
 	parent  *Attempt // that it runs inside of, and that waits for it; nil for most
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -56,7 +60,8 @@ func (r *run) loop() (Result, error) {
 	}
 }
 
-// try makes one attempt: slot, run, classify, report, release.
+// try makes one attempt: slot, run, classify, report, release; and with the same
+// place those that follow at once with another credential.
 func (r *run) try(d decision) decision {
 	p, call, end := r.admit(d)
 	if end.end != Queued {
@@ -66,18 +71,24 @@ func (r *run) try(d decision) decision {
 	// test's FailNow does, and must not take the slot along.
 	goesOn := false
 	defer func() { r.exit(p, goesOn) }()
-	if end := r.begins(d); end.end != Queued {
-		return end
+	for {
+		if end := r.begins(d); end.end != Queued {
+			return end
+		}
+		a := newAttempt(r, r.result.Total+1, p, call)
+		r.stormy = r.gates.Status().Storm
+		if !r.advance(Running, time.Time{}) {
+			return r.drained()
+		}
+		goesOn = false
+		err := r.attempt(a)
+		d = r.decided(r.judge(a, err), err)
+		goesOn = d.end == Queued
+		if !r.hop(p, d) {
+			return d
+		}
+		call = nil
 	}
-	a := newAttempt(r, r.result.Total+1, p, call)
-	r.stormy = r.limiter.Status().Storm
-	if !r.advance(Running, time.Time{}) {
-		return r.drained()
-	}
-	err := r.attempt(a)
-	next := r.decided(r.judge(a, err), err)
-	goesOn = next.end == Queued
-	return next
 }
 
 // begins says whether the attempt that d leads to begins, now that it has a slot.
@@ -127,7 +138,8 @@ func (r *run) attempt(a *Attempt) error {
 	err := <-done
 	r.verdict = a.finish(err)
 	r.result.add(AttemptRecord{
-		ID: a.id, Number: a.number, Start: start, End: r.spawner.clock.Now(), Verdict: r.verdict, Err: err,
+		ID: a.id, Number: a.number, Credential: a.lease.ID, Units: a.units(),
+		Start: start, End: r.spawner.clock.Now(), Verdict: r.verdict, Err: err,
 	})
 	return err
 }
@@ -199,8 +211,9 @@ func (r *run) advance(state State, until time.Time) bool {
 	st.State, st.Since, st.Until = state, s.clock.Now(), until
 	if state == Running {
 		st.Attempt++
+		st.Credential = r.lease.ID
 	} else {
-		st.Verdict, st.Err = r.verdict, r.lastErr()
+		st.Verdict, st.Err, st.Cause = r.verdict, r.lastErr(), r.result.cause()
 	}
 	s.mu.Unlock()
 	r.notify(state, until)
@@ -215,7 +228,7 @@ func (r *run) lastErr() error {
 }
 
 func (r *run) notify(state State, until time.Time) {
-	e := Event{ID: r.worker.ID, State: state, Time: r.spawner.clock.Now(), Attempt: r.result.Total, Until: until}
+	e := Event{ID: r.worker.ID, State: state, Time: r.spawner.clock.Now(), Attempt: r.result.Total, Credential: r.lease.ID, Until: until}
 	if state == Running {
 		e.Attempt++
 	} else {

@@ -14,6 +14,7 @@ import (
 	"github.com/holdoff-go/holdoff/internal/clock"
 	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/retry"
+	"github.com/holdoff-go/holdoff/spawn/pool"
 )
 
 // A Spawner runs workers under one policy against one upstream: each attempt
@@ -33,7 +34,8 @@ type Spawner struct {
 	clock         Clock
 	notify        notifier
 	budget        *retryBudget
-	credential    credential
+	rota          *pool.Rota // of Config.Pool, else of one that nobody knows
+	pooled        bool       // Config.Pool is set
 	effects       *effects
 
 	mu       sync.Mutex
@@ -50,7 +52,7 @@ func New(cfg Config) (*Spawner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Spawner{
+	s := &Spawner{
 		limiter:       cfg.Limiter,
 		policy:        cfg.Policy,
 		maxInlineWait: cfg.MaxInlineWait,
@@ -59,7 +61,13 @@ func New(cfg Config) (*Spawner, error) {
 		budget:        newRetryBudget(cfg.RetryBudget),
 		effects:       newEffects(cfg.Effects, rand.Text()),
 		live:          make(map[string]*run),
-	}, nil
+	}
+	if s.pooled = cfg.Pool != nil; s.pooled {
+		s.rota = cfg.Pool.Rota()
+	} else {
+		s.rota = pool.Alone(cfg.Clock)
+	}
+	return s, nil
 }
 
 // Run runs w until it is Succeeded, Dead, Canceled or Parked, and returns how
@@ -103,6 +111,9 @@ func (s *Spawner) admit(ctx context.Context, w Worker) (*run, error) {
 	if err := w.validate(); err != nil {
 		return nil, err
 	}
+	if err := s.serves(w.Limiter); err != nil {
+		return nil, fmt.Errorf("spawn: Worker.Limiter: %w", err)
+	}
 	r := s.newRun(w)
 	if parent, ok := FromContext(ctx); ok && outcall.Same(parent.run.limiter, r.limiter) {
 		r.parent = parent
@@ -138,6 +149,7 @@ func (s *Spawner) newRun(w Worker) *run {
 	if w.Limiter != nil {
 		r.limiter = w.Limiter
 	}
+	r.gates = r.limiter
 	return r
 }
 
@@ -161,10 +173,10 @@ func (s *Spawner) makeID() string {
 	}
 }
 
-// accepted notes that the upstream accepted a call of the credential's origin.
-func (s *Spawner) accepted(origin uint64) {
+// accepted notes that the upstream accepted a call with lease.
+func (s *Spawner) accepted(lease pool.Lease) {
 	s.budget.succeeded()
-	s.credential.accepted(origin)
+	s.rota.Accepted(lease)
 }
 
 // Drain shuts the spawner down in good order; to wait for all work, wait for Run

@@ -29,7 +29,7 @@ func (r *run) outlasts(probe bool) bool {
 
 // returnsAs is the priority of r's next attempt.
 func (r *run) returnsAs() limiter.Priority {
-	if r.ladder.last() && r.limiter.Status().Storm {
+	if r.ladder.last() && r.gates.Status().Storm {
 		if alive, _ := r.spawner.others(r); alive > 0 || r.worker.Patience > 0 {
 			return limiter.Normal
 		}

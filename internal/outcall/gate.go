@@ -39,12 +39,14 @@ type Reporter interface {
 }
 
 // Report tells the limiter that v says it belongs to of a refusal; of nothing else.
-func Report(to Reporter, v retry.Verdict) {
+// overload are the scopes that an overload belongs to where v names none that to
+// has: it is nobody's credential that the provider is short for.
+func Report(to Reporter, v retry.Verdict, overload ...string) {
 	switch v.Class {
 	case retry.RateLimited:
 		to.At(scopes(v.Scope)...).ReportRateLimited(v.RetryAfter)
 	case retry.Overloaded:
-		to.At(scopes(v.Scope)...).ReportOverloaded(v.RetryAfter)
+		to.At(append(scopes(v.Scope), overload...)...).ReportOverloaded(v.RetryAfter)
 	}
 }
 

@@ -60,7 +60,7 @@ func (m *member) returns() (at time.Time, stated bool) {
 
 func (m *member) lease() Lease {
 	return Lease{
-		ID: m.id, Account: m.account,
+		ID: m.id, Account: m.account, Class: m.cause,
 		member: m.index, parkings: m.parkings, secrets: m.secrets, patience: m.patience,
 	}
 }

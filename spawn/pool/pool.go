@@ -54,7 +54,12 @@ func New[C any](cfg Config[C]) (*Pool[C], error) {
 }
 
 // Rota returns the pool without the type of its credentials, as a spawner takes it.
-func (p *Pool[C]) Rota() *Rota { return p.rota }
+func (p *Pool[C]) Rota() *Rota {
+	if p == nil {
+		return nil
+	}
+	return p.rota
+}
 
 // From returns the credential that the attempt of ctx is to call with, as it is
 // now; false outside of an attempt that uses this pool.

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/retry"
 )
 
 // A Rota is a Pool without the type of its credentials: whose turn it is, and who is
@@ -53,6 +54,7 @@ func (r *Rota) join(id, account string) {
 type Lease struct {
 	ID       string // of the credential
 	Account  string
+	Class    retry.Class // why the credential was parked last; Unknown: nothing is known
 	member   int
 	parkings uint64          // the member's, when it was taken
 	secrets  uint64          // and which secret it was
@@ -84,14 +86,14 @@ func (r *Rota) Take(ctx context.Context) (Lease, error) {
 	}
 }
 
-// Again returns l as of now, for a further call of an attempt; ErrMoved if its
-// credential has been parked.
+// Again returns l as of now, for a further call of an attempt; also with ErrMoved,
+// which says that its credential is parked.
 func (r *Rota) Again(l Lease) (Lease, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := r.members[l.member]
-	if r.group != nil && !m.free(r.clock.Now()) {
-		return l, ErrMoved
+	if !m.free(r.clock.Now()) {
+		return m.lease(), ErrMoved
 	}
 	return m.lease(), nil
 }
@@ -127,6 +129,9 @@ func (r *Rota) Within(ctx context.Context, l Lease) (within context.Context, sto
 // Evict has all look again who wait at the gates of credentials that are parked. It
 // is apart from Park so that who was refused can take his place at another first.
 func (r *Rota) Evict() {
+	if r.group == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock.Now()
