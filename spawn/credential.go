@@ -188,17 +188,23 @@ func (r *run) awaits(parked *pool.ParkedError) decision {
 	return d
 }
 
-// hop moves the place of a run that goes on at once to another credential, and
-// reports whether the next attempt may begin in it. Those who wait for the old one
-// look for another after that.
-func (r *run) hop(p *place, d decision) bool {
+// hop moves the place of a run that goes on at once to another credential. It
+// returns what follows, and whether that is the next attempt, in this place. Those
+// who wait for the old one look for another after that.
+func (r *run) hop(p *place, d decision) (decision, bool) {
 	rota := r.spawner.rota
 	if r.verdict.Class == retry.QuotaExhausted || r.verdict.Class == retry.Auth {
 		defer rota.Evict()
 	}
-	if !d.hops || r.take() != nil {
-		return false
+	if !d.hops {
+		return d, false
+	}
+	if err := r.take(); err != nil {
+		if !movedOn(err) {
+			d = r.stopped(err)
+		}
+		return d, false // else as anybody who finds all of them parked
 	}
 	gate, ok := r.gates.(*limiter.Gate)
-	return ok && p.exchange(gate, gate.Exchange)
+	return d, ok && p.exchange(gate, gate.Exchange)
 }

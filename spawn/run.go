@@ -83,8 +83,10 @@ func (r *run) try(d decision) decision {
 		goesOn = false
 		err := r.attempt(a)
 		d = r.decided(r.judge(a, err), err)
+		again := false
+		d, again = r.hop(p, d)
 		goesOn = d.end == Queued
-		if !r.hop(p, d) {
+		if !again {
 			return d
 		}
 		call = nil

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/holdoff-go/holdoff/limiter"
 )
 
 // A flight is one switch, for all who wait for it. Rota.mu guards it.
@@ -101,7 +103,7 @@ func (r *Rota) best(tried map[*member]bool) *member {
 	var room float64
 	for _, m := range free {
 		st := r.group.Of(keys(m.id, m.account)...).Status()
-		o, left := st.BlockedUntil.IsZero() && st.Hold == "", float64(st.Budget-st.InFlight)
+		o, left := st.BlockedUntil.IsZero() && st.Reason != limiter.ReasonHold, float64(st.Budget-st.InFlight)
 		if r.headroom != nil {
 			left = 0
 			r.notify.guard("Config.Headroom", func() { left = r.headroom(m.id) })
@@ -153,13 +155,13 @@ func (r *Rota) switchTo(ctx context.Context, id string) error {
 				return err
 			}
 			continue
-		case r.current == to.index:
-			r.mu.Unlock()
-			return nil
 		case !to.free(now):
 			at, stated := to.returns()
 			r.mu.Unlock()
 			return &ParkedError{ID: id, Soonest: at, Stated: stated}
+		case r.current == to.index:
+			r.mu.Unlock()
+			return nil
 		}
 		r.takeOff(ctx, to)
 		f := r.flight

@@ -240,10 +240,11 @@ func (s *scene) opened() []string {
 
 // noSecrets is P20, of every scene.
 func (s *scene) noSecrets() {
+	statuses := []any{s.pool.Status(), s.spawner.Roster(), s.group.Status()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.log.String()
-	for _, what := range []any{s.events, s.workers, s.pauses, s.deaths, s.results, s.errs, s.pool.Status(), s.spawner.Roster(), s.group.Status()} {
+	for _, what := range append(statuses, s.events, s.workers, s.pauses, s.deaths, s.results, s.errs) {
 		all += fmt.Sprintf("%+v %#v", what, what)
 		if text, err := json.Marshal(what); err == nil {
 			all += string(text)
