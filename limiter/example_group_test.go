@@ -86,3 +86,28 @@ func ExampleSlot_At() {
 	fmt.Println(gate.Status().Name)
 	// Output: account:acme
 }
+
+// Work whose key is used up goes on with another, and keeps its place meanwhile.
+func ExampleGate_Exchange() {
+	group, err := limiter.NewGroup(limiter.GroupConfig{})
+	if err != nil {
+		panic(err)
+	}
+	provider := limiter.Key{Scope: "provider", Name: "acme"}
+	slot, err := group.Of(provider, limiter.Key{Scope: "key", Name: "work"}).TryAcquire()
+	if err != nil {
+		panic(err)
+	}
+	slot, err = group.Of(provider, limiter.Key{Scope: "key", Name: "home"}).Exchange(slot)
+	if err != nil {
+		panic(err)
+	}
+	defer slot.Release()
+	for _, s := range group.Status() {
+		fmt.Println(s.Name, s.InFlight)
+	}
+	// Output:
+	// key:home 1
+	// key:work 0
+	// provider:acme 1
+}

@@ -53,8 +53,9 @@
 //	                 wait is longer than MaxInlineWait
 //	overloaded       the same, with a pause of 10 s where nothing is stated
 //	quota_exhausted  nobody calls until the reset: waited for if it is known and within
-//	                 MaxInlineWait and the deadline, else Parked; so is all that comes later
-//	auth             Dead
+//	                 MaxInlineWait and the deadline, else Parked; so is all that comes later.
+//	                 With a Pool the run goes on with another credential at once
+//	auth             Dead; with a Pool as long as it has another credential, that one
 //	transient        retry in place, no pause; pays from RetryBudget
 //	fatal            Dead
 //	canceled         Canceled
@@ -119,6 +120,14 @@
 // up when all slots are held by parents. What a child is given up for comes back
 // as a *retry.Error, and its parent is not retried for it. Start is for work that
 // is not waited for at once: it takes a slot of its own.
+//
+// # Several credentials
+//
+// With [Config.Pool], package pool chooses the credential that an attempt calls with,
+// parks one that is used up or refused, and moves the workers to another once for
+// all of them. What each attempt used ([Attempt.Spend]) is booked where it happened,
+// in Result.Attempts, and summed in Result.Ledger. An attempt that goes on at once is
+// no retry: it climbs no ladder, and its worker goes from Running to Running.
 //
 // # Several quotas
 //

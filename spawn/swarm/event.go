@@ -10,6 +10,7 @@ const (
 	EventStarted   EventKind = "started"   // its first attempt runs
 	EventSuspended EventKind = "suspended" // refused or failed: it backs off, and will be back
 	EventResumed   EventKind = "resumed"   // its next attempt runs
+	EventMoved     EventKind = "moved"     // its next attempt runs at once, with another credential
 	EventFinished  EventKind = "finished"  // it has succeeded
 	EventAbandoned EventKind = "abandoned" // it has ended without a result: dead, parked or canceled
 )
@@ -25,14 +26,19 @@ type Event[K comparable] struct {
 	Progress Progress
 }
 
-// kindOf returns the kind of a spawner's event; empty is none.
-func kindOf(e spawn.Event) EventKind {
+// kindOf returns the kind of a spawner's event that follows the state before; empty
+// is none.
+func kindOf(e spawn.Event, before spawn.State) EventKind {
 	switch e.State {
 	case spawn.Running:
-		if e.Attempt > 1 {
+		switch {
+		case e.Attempt == 1:
+			return EventStarted
+		case before == spawn.Running:
+			return EventMoved
+		default:
 			return EventResumed
 		}
-		return EventStarted
 	case spawn.BackingOff:
 		return EventSuspended
 	case spawn.Succeeded:

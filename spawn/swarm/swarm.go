@@ -241,9 +241,9 @@ func (s *Swarm[K, In, Out]) count(m *member[K, Out], state spawn.State) {
 // observe takes in what the spawner tells of m.
 func (s *Swarm[K, In, Out]) observe(m *member[K, Out], e spawn.Event) {
 	s.mu.Lock()
+	kind := kindOf(e, m.state)
 	s.count(m, e.State)
 	m.until = e.Until
-	kind := kindOf(e)
 	tell := kind != "" && s.cfg.OnEvent != nil
 	var p Progress
 	if tell {
