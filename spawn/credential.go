@@ -3,7 +3,6 @@ package spawn
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/holdoff-go/holdoff/internal/outcall"
 	"github.com/holdoff-go/holdoff/limiter"
@@ -130,11 +129,14 @@ func (r *run) report(to outcall.Reporter, v retry.Verdict) {
 func (r *run) exhausted(a *Attempt, v retry.Verdict) decision {
 	rota := r.spawner.rota
 	l := a.leased()
-	var until time.Time
 	if v.Rule != ruleMoved {
-		until = rota.Park(l, pool.Parking{Class: v.Class, Wait: v.RetryAfter, Stated: v.Stated})
+		rota.Park(l, pool.Parking{Class: v.Class, Wait: v.RetryAfter, Stated: v.Stated})
 	}
-	_, err := rota.Again(l)
+	l, err := rota.Again(l)
+	until := l.Until
+	if until.IsZero() {
+		until = r.result.RetryAt
+	}
 	switch parked := rota.Parked(); {
 	case parked != nil && v.Class == retry.Auth && parked.Soonest.IsZero():
 		d := ends(Dead, parked)

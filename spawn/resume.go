@@ -43,6 +43,7 @@ func (r *run) resumed(d decision) decision {
 		return d
 	}
 	r.ladder.reset()
+	r.hops = 0
 	r.since = none
 	r.startAnew()
 	return decision{class: d.class, wait: wait, priority: r.returnsAs(), resumes: true}

@@ -140,7 +140,7 @@ func (r *run) attempt(a *Attempt) error {
 	err := <-done
 	r.verdict = a.finish(err)
 	r.result.add(AttemptRecord{
-		ID: a.id, Number: a.number, Credential: a.lease.ID, Units: a.units(),
+		ID: a.id, Number: a.number, Credential: a.Credential(), Units: a.units(),
 		Start: start, End: r.spawner.clock.Now(), Verdict: r.verdict, Err: err,
 	})
 	return err
@@ -230,9 +230,13 @@ func (r *run) lastErr() error {
 }
 
 func (r *run) notify(state State, until time.Time) {
-	e := Event{ID: r.worker.ID, State: state, Time: r.spawner.clock.Now(), Attempt: r.result.Total, Credential: r.lease.ID, Until: until}
+	e := Event{ID: r.worker.ID, State: state, Time: r.spawner.clock.Now(), Attempt: r.result.Total, Until: until}
+	if n := len(r.result.Attempts); n > 0 {
+		e.Credential = r.result.Attempts[n-1].Credential
+	}
 	if state == Running {
 		e.Attempt++
+		e.Credential = r.lease.ID
 	} else {
 		e.Verdict, e.Err = r.verdict, r.lastErr()
 	}

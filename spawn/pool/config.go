@@ -51,7 +51,7 @@ type Config[C any] struct {
 	// Credentials are the members, at least one. The first is in use to begin with.
 	Credentials []Credential[C]
 	// Fingerprint tells a credential's secret from the one before: it is asked for
-	// each attempt, outside of locks, and should be quick. What it returns may be the
+	// all of them at each attempt, outside of locks, and should be quick. What it returns may be the
 	// secret itself, because only a hash of it is kept. When it changes, what is known
 	// against the old secret is forgotten. nil: only Set changes one.
 	Fingerprint func(Credential[C]) string

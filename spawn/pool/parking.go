@@ -60,7 +60,7 @@ func (m *member) returns() (at time.Time, stated bool) {
 
 func (m *member) lease() Lease {
 	return Lease{
-		ID: m.id, Account: m.account, Class: m.cause,
+		ID: m.id, Account: m.account, Class: m.cause, Until: m.until,
 		member: m.index, parkings: m.parkings, secrets: m.secrets, patience: m.patience,
 	}
 }
@@ -103,12 +103,13 @@ type Parking struct {
 // that is within 8 days, else for 2 h, and all of its account with it; for a refused
 // secret until it has another. A failure of a secret that has been replaced parks
 // nobody, and one of a call from before the parking prolongs it only by what was
-// stated. Park returns until when that is; zero if no time ends it.
-func (r *Rota) Park(l Lease, p Parking) (until time.Time) {
+// stated. Again says until when that is.
+func (r *Rota) Park(l Lease, p Parking) {
 	r.refresh()
 	r.mu.Lock()
 	m := r.members[l.member]
 	now := r.clock.Now()
+	var until time.Time
 	if p.Stated && p.Wait > parkAtMost {
 		p.Stated = false
 	}
@@ -138,7 +139,6 @@ func (r *Rota) Park(l Lease, p Parking) (until time.Time) {
 		// has come, and shows the pause.
 		r.group.Of(keys(l.ID, l.Account)[:1]...).ReportRateLimited(until.Sub(now))
 	}
-	return until
 }
 
 // leaveAlone parks m, and who is of the same account, until then.

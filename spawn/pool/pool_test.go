@@ -260,12 +260,13 @@ func TestPark_Bounds(t *testing.T) {
 			play(t, setup{ids: "A"}, func(s *scene) {
 				l, err := s.pool.Rota().Take(s.ctx)
 				require.NoError(t, err)
-				until := s.pool.Rota().Park(l, c.p)
+				s.pool.Rota().Park(l, c.p)
+				again, _ := s.pool.Rota().Again(l)
 				if c.until == 0 {
 					require.Empty(t, s.parked())
 					return
 				}
-				require.Equal(t, c.until, s.clock(until))
+				require.Equal(t, c.until, s.clock(again.Until))
 				require.Equal(t, map[string]float64{"A": c.until}, s.parked())
 				s.at(c.until)
 				require.Empty(t, s.parked())

@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/holdoff-go/holdoff/limiter"
 	"github.com/holdoff-go/holdoff/retry"
@@ -55,6 +56,7 @@ type Lease struct {
 	ID       string // of the credential
 	Account  string
 	Class    retry.Class // why the credential was parked last; Unknown: nothing is known
+	Until    time.Time   // and until when; zero: nothing is known, or until it has a new secret
 	member   int
 	parkings uint64          // the member's, when it was taken
 	secrets  uint64          // and which secret it was
