@@ -85,7 +85,13 @@ func (b *watched) Read(p []byte) (n int, err error) {
 	if !b.state.CompareAndSwap(0, reading) {
 		return b.ReadCloser.Read(p) // closed
 	}
+	returns := false
 	defer func() {
+		if !returns {
+			// The body panicked, or a callback ended this goroutine, which may have been
+			// the one to close the body.
+			b.call.release()
+		}
 		if !b.state.CompareAndSwap(reading, 0) {
 			b.end(true) // closed meanwhile
 		}
@@ -96,6 +102,7 @@ func (b *watched) Read(p []byte) (n int, err error) {
 	if err != nil {
 		b.end(errors.Is(err, io.EOF))
 	}
+	returns = true
 	return n, err
 }
 
@@ -154,6 +161,7 @@ func (b *watched) end(whole bool) {
 		return
 	}
 	b.ended = true
+	defer b.call.release() // after the report, and if a callback of it ends the goroutine
 	var rest []byte
 	if b.split != nil {
 		rest = b.split.rest()
@@ -164,7 +172,6 @@ func (b *watched) end(whole bool) {
 	case whole:
 		b.accept()
 	}
-	b.call.release()
 }
 
 // suspicious reports whether a message may be an error, so that most are not put
