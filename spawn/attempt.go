@@ -170,7 +170,7 @@ func (a *Attempt) succeeded(progress bool) {
 }
 
 func (a *Attempt) failed(ctx context.Context, err error) retry.Verdict {
-	v := retry.Ask(ctx, a.run.spawner.policy.Classifier, err)
+	v := a.ask(ctx, err)
 	now := a.run.spawner.clock.Now()
 	a.mu.Lock()
 	known := a.calls.failure.explains(v)

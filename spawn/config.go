@@ -52,6 +52,11 @@ type Config struct {
 	// 1 h; negative is never to sit out a stated wait. Who has not been refused
 	// himself queues for as long as his context and MaxElapsed allow.
 	MaxInlineWait time.Duration
+	// Effects keeps what is known of the effects of Once. nil is the memory of this
+	// spawner, which forgets the effects of a worker that has succeeded, and with
+	// the process all. One that outlives the process makes Once do so too; it is
+	// its host's to clean, and an ID belongs to one spawner at a time.
+	Effects EffectStore
 	// OnDeath is the death path: it is told once of each worker that is Dead,
 	// after the classifier and the policy have spoken and before Run returns. A
 	// panic in it is contained and logged. nil is nobody.
@@ -79,6 +84,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("spawn: Config.Policy: %w", err)
 	}
 	c.MaxInlineWait = max(0, cmp.Or(c.MaxInlineWait, defaultMaxInlineWait))
+	if c.Effects == nil {
+		c.Effects = newMemoryEffects()
+	}
 	c.Clock = clock.Or(c.Clock)
 	if c.Policy.Clock == nil {
 		c.Policy.Clock = c.Clock

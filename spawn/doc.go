@@ -63,6 +63,35 @@
 // A panic and a runtime.Goexit are failures of the attempt. A worker marked
 // NoRepeat is retried only for a refusal from before anything was accepted.
 //
+// # Work that is not lost, effects that are not doubled
+//
+// An attempt goes on where the last one stopped: [Attempt.Save] keeps a checkpoint
+// for it, and into the Result of a run that is Parked or Dead. [Attempt.Partial]
+// keeps output that nobody has verified yet. What an attempt does to the world goes
+// through [Once], or is told by [Attempt.Declare]:
+//
+//	plan, _ := a.Checkpoint().(Plan) // the zero value in the first attempt
+//	...
+//	a.Save(plan)
+//	ticket, err := spawn.Once(ctx, a, "open ticket", func(ctx context.Context) (string, error) {
+//		return tracker.Open(ctx, plan.Title)
+//	})
+//
+//	through Once, and done       each further Once with the key returns the stored value
+//	in flight elsewhere          ErrInFlight: the attempt is retried
+//	failed, and had no effect    the next Once tries again
+//	in doubt                     ErrNeedsDecision, never a second time: a timeout, a panic, or
+//	                             the process died; [Spawner.Decide] says how it was
+//	declared                     a failure after it ends as Dead with ErrNeedsDecision, unless a
+//	                             checkpoint was saved since, or the worker is Idempotent
+//
+// Refused before any work began is always safe to repeat, and is repeated. For Once
+// to outlive the process, Config.Effects must.
+//
+// A Parked or Dead worker is launched again if somebody asks for it, and by nothing
+// else: [Spawner.Revive] puts it back in line with all that it had, and Worker.Resume
+// lets it wait for its limit by itself, as often and as long as that says.
+//
 // # Who pays for a storm
 //
 // Every refused attempt counts, in a row: a worker alone that is always refused

@@ -17,6 +17,18 @@ var (
 	ErrDuplicate = errors.New("spawn: a worker with this ID is alive")
 	// ErrParked says that the run met a limit that passes at RetryAt.
 	ErrParked = errors.New("spawn: parked until the limit passes")
+	// ErrNeedsDecision says that an effect may have been had, or was, and that the
+	// work would be done again: somebody has to look. Result.Effects is the trace;
+	// Spawner.Decide and Spawner.Revive go on.
+	ErrNeedsDecision = errors.New("spawn: an effect needs a decision")
+	// ErrInFlight says that an effect is running in another goroutine.
+	ErrInFlight = errors.New("spawn: the effect is in flight")
+	// ErrNotDone is for functions given to Once: an error that wraps it says that
+	// there was no effect for certain, whatever its class.
+	ErrNotDone = errors.New("spawn: the effect was not had")
+	// ErrNotRevivable says that no Dead or Parked worker with this ID is among the
+	// ended that the roster keeps.
+	ErrNotRevivable = errors.New("spawn: no dead or parked worker with this ID is kept")
 	// ErrRetryBudget says that Config.RetryBudget had no retry left.
 	ErrRetryBudget = errors.New("spawn: the retry budget is spent")
 	// ErrGoexit says that the worker ended its goroutine by runtime.Goexit, as

@@ -11,6 +11,12 @@ import (
 
 // admit waits as d says, and for the credential, and then for a slot.
 func (r *run) admit(d decision) (*place, *limiter.Call, decision) {
+	if d.resumes { // what it waits for would park it again
+		if err := r.sleep(r.ctx, d.wait); err != nil {
+			return nil, nil, r.stopped(err)
+		}
+		d.wait = 0
+	}
 	for wait := d.wait; ; wait = 0 {
 		parked := r.parked()
 		if parked.end != Queued {

@@ -8,6 +8,17 @@ type Handle struct {
 	err    error
 }
 
+// start runs r on a goroutine of its own.
+func (r *run) start() *Handle {
+	h := &Handle{run: r, done: make(chan struct{})}
+	h.result, h.err = Result{ID: r.worker.ID, State: Canceled}, ErrGoexit // of a hook
+	go func() {
+		defer close(h.done)
+		h.result, h.err = r.loop()
+	}()
+	return h
+}
+
 // Wait returns how the run ended, as Spawner.Run does, once it has.
 func (h *Handle) Wait() (Result, error) {
 	<-h.done

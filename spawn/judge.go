@@ -18,6 +18,7 @@ type decision struct {
 
 	wait     time.Duration // before the next attempt goes to the gate
 	priority limiter.Priority
+	resumes  bool // the next attempt is a Resume of the worker
 }
 
 func ends(s State, reasons ...error) decision { return decision{end: s, reasons: reasons} }

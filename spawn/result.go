@@ -20,6 +20,16 @@ type Result struct {
 	// RetryAt is when the limit that ended the run is known to pass; zero when it
 	// is not known, or no limit ended it.
 	RetryAt time.Time
+	// Checkpoint is what the attempts saved last, else Worker.Checkpoint; nil if
+	// there is neither. To resume from it elsewhere, give it to a new Worker.
+	Checkpoint any
+	// Partial is the output that attempts handed out before they were done, as far
+	// as it is kept: the last 1024 chunks. PartialDropped is how many came before.
+	Partial        []Unverified
+	PartialDropped int
+	// Effects is the trace of what the attempts did to the world, by Once and by
+	// Declare: the first 16 and the last 16, in the order in which they began.
+	Effects []Effect
 }
 
 // An AttemptRecord is one attempt of a worker.
@@ -42,12 +52,17 @@ type Death struct {
 // add records an attempt, and drops from the middle what is too much.
 func (r *Result) add(a AttemptRecord) {
 	r.Total++
-	if len(r.Attempts) == 2*kept {
-		copy(r.Attempts[kept:], r.Attempts[kept+1:])
-		r.Attempts[2*kept-1] = a
-		return
+	r.Attempts = appendKept(r.Attempts, a)
+}
+
+// appendKept appends to a list of which the first and the last entries are kept.
+func appendKept[T any](list []T, last T) []T {
+	if len(list) < 2*kept {
+		return append(list, last)
 	}
-	r.Attempts = append(r.Attempts, a)
+	copy(list[kept:], list[kept+1:])
+	list[2*kept-1] = last
+	return list
 }
 
 // err returns the error of a run of class c that ended for the reasons given,

@@ -45,6 +45,7 @@ func (s *Spawner) Roster() []WorkerStatus {
 type entry struct {
 	arrival uint64
 	status  WorkerStatus
+	dormant *dormant // of an ended one; nil: it cannot be revived
 }
 
 func (s *Spawner) statusOf(r *run) WorkerStatus {
@@ -60,6 +61,7 @@ func (s *Spawner) end(r *run) {
 		s.ended[0] = entry{} // its error is not ours to keep
 		s.ended = s.ended[1:]
 	}
+	r.entry.dormant = r.dormant()
 	s.ended = append(s.ended, r.entry)
 	if len(s.live) == 0 && s.idle != nil {
 		close(s.idle)

@@ -27,7 +27,9 @@ type run struct {
 	stormy  bool          // the present attempt began in a storm
 	since   time.Duration // on line, of the first refusal in a row; none: there is none
 
-	accepted bool // a call of any attempt was
+	carried  *carried // safe for concurrent use
+	resumes  int      // how often the run has resumed by itself
+	accepted bool     // a call of any attempt was
 	result   Result
 	verdict  retry.Verdict // of the last attempt
 
@@ -44,8 +46,8 @@ func (r *run) loop() (Result, error) {
 	defer r.leave()
 	r.notify(Queued, time.Time{})
 	for d := (decision{priority: r.worker.Priority}); ; {
-		d = r.try(d)
-		if d.end == Queued && !r.advance(BackingOff, r.at(max(d.wait, r.verdict.RetryAfter))) {
+		d = r.resumed(r.try(d))
+		if d.end == Queued && !r.advance(BackingOff, r.backsOffUntil(d)) {
 			d = r.drained()
 		}
 		if d.end != Queued {
@@ -64,19 +66,47 @@ func (r *run) try(d decision) decision {
 	// test's FailNow does, and must not take the slot along.
 	goesOn := false
 	defer func() { r.exit(p, goesOn) }()
+	if end := r.begins(d); end.end != Queued {
+		return end
+	}
 	a := newAttempt(r, r.result.Total+1, p, call)
 	r.stormy = r.limiter.Status().Storm
 	if !r.advance(Running, time.Time{}) {
 		return r.drained()
 	}
-	next := r.judge(a, r.attempt(a))
+	err := r.attempt(a)
+	next := r.decided(r.judge(a, err), err)
 	goesOn = next.end == Queued
 	return next
+}
+
+// begins says whether the attempt that d leads to begins, now that it has a slot.
+func (r *run) begins(d decision) decision {
+	if d.resumes {
+		if r.worker.Resume.late(r.spawner.clock.Now()) {
+			return r.park(d.class, r.result.RetryAt)
+		}
+		r.resumes++
+	}
+	if r.result.Total == 0 {
+		return decision{}
+	}
+	// A goroutine of the last attempt may have declared an effect since.
+	return r.decided(decision{class: d.class}, nil)
+}
+
+// backsOffUntil is when a worker may go on that waits as d says.
+func (r *run) backsOffUntil(d decision) time.Time {
+	if d.resumes {
+		return r.at(d.wait)
+	}
+	return r.at(max(d.wait, r.verdict.RetryAfter))
 }
 
 // attempt runs the worker once, on a goroutine of its own that has ended when
 // attempt returns; it classifies, reports and records what that came to.
 func (r *run) attempt(a *Attempt) error {
+	r.carried.begin(a.number)
 	start := r.spawner.clock.Now()
 	ctx := a.context(r.ctx)
 	done := make(chan error)
@@ -115,6 +145,10 @@ func (r *run) at(d time.Duration) time.Time { return r.spawner.clock.Now().Add(d
 // finish ends the run: the death path first, then the one terminal event.
 func (r *run) finish(d decision) (Result, error) {
 	r.result.State = d.end
+	r.carried.into(&r.result)
+	if d.end == Succeeded {
+		r.spawner.effects.forget(r.worker.ID)
+	}
 	var err error
 	if d.end != Succeeded {
 		given := r.result.err(r.class(d), d.reasons...)

@@ -3,6 +3,7 @@ package spawn
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,6 +34,7 @@ type Spawner struct {
 	notify        notifier
 	budget        *retryBudget
 	credential    credential
+	effects       *effects
 
 	mu       sync.Mutex
 	arrivals uint64
@@ -55,6 +57,7 @@ func New(cfg Config) (*Spawner, error) {
 		clock:         cfg.Clock,
 		notify:        notifier{onEvent: cfg.OnEvent, onDeath: cfg.OnDeath, logger: cfg.Logger},
 		budget:        newRetryBudget(cfg.RetryBudget),
+		effects:       newEffects(cfg.Effects, rand.Text()),
 		live:          make(map[string]*run),
 	}, nil
 }
@@ -85,21 +88,14 @@ func (s *Spawner) Run(ctx context.Context, w Worker) (Result, error) {
 // own, and parents that hold all slots while they wait for such work wait for
 // ever. For children in parallel call Run on goroutines.
 func (s *Spawner) Start(ctx context.Context, w Worker) *Handle {
-	h := &Handle{done: make(chan struct{})}
 	r, err := s.admit(ctx, w)
 	if err != nil {
-		h.result, h.err = Result{ID: w.ID, State: Canceled}, err
+		h := &Handle{done: make(chan struct{}), result: Result{ID: w.ID, State: Canceled}, err: err}
 		close(h.done)
 		return h
 	}
 	r.parent = nil
-	h.run = r
-	h.result, h.err = Result{ID: r.worker.ID, State: Canceled}, ErrGoexit // of a hook
-	go func() {
-		defer close(h.done)
-		h.result, h.err = r.loop()
-	}()
-	return h
+	return r.start()
 }
 
 // admit makes w one of the living.
@@ -107,16 +103,7 @@ func (s *Spawner) admit(ctx context.Context, w Worker) (*run, error) {
 	if err := w.validate(); err != nil {
 		return nil, err
 	}
-	r := &run{
-		spawner: s,
-		line:    clock.NewLine(s.clock),
-		ladder:  newLadder(s.policy),
-		since:   none,
-		limiter: s.limiter,
-	}
-	if w.Limiter != nil {
-		r.limiter = w.Limiter
-	}
+	r := s.newRun(w)
 	if parent, ok := FromContext(ctx); ok && outcall.Same(parent.run.limiter, r.limiter) {
 		r.parent = parent
 	}
@@ -127,17 +114,42 @@ func (s *Spawner) admit(ctx context.Context, w Worker) (*run, error) {
 	}
 	s.arrivals++
 	if w.ID == "" {
-		w.ID = s.makeID()
+		r.worker.ID, r.carried.nameless = s.makeID(), true
 	}
-	if s.live[w.ID] != nil {
-		return nil, fmt.Errorf("%w: %q", ErrDuplicate, w.ID)
+	if id := r.worker.ID; s.live[id] != nil {
+		return nil, fmt.Errorf("%w: %q", ErrDuplicate, id)
 	}
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	r.worker = w
-	r.result.ID = w.ID
-	r.entry = entry{s.arrivals, WorkerStatus{ID: w.ID, State: Queued, Priority: w.Priority, Since: s.clock.Now()}}
-	s.live[w.ID] = r
+	r.result.ID = r.worker.ID
+	s.enlist(ctx, r, s.arrivals)
 	return r, nil
+}
+
+// newRun returns a run of w that is not alive yet.
+func (s *Spawner) newRun(w Worker) *run {
+	r := &run{
+		spawner: s,
+		worker:  w,
+		limiter: s.limiter,
+		line:    clock.NewLine(s.clock),
+		ladder:  newLadder(s.policy),
+		since:   none,
+		carried: &carried{checkpoint: own(w.Checkpoint)},
+	}
+	if w.Limiter != nil {
+		r.limiter = w.Limiter
+	}
+	return r
+}
+
+// enlist makes r one of the living. s.mu is held.
+func (s *Spawner) enlist(ctx context.Context, r *run, arrival uint64) {
+	w := &r.worker
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.entry = entry{
+		arrival: arrival,
+		status:  WorkerStatus{ID: w.ID, State: Queued, Priority: w.Priority, Since: s.clock.Now()},
+	}
+	s.live[w.ID] = r
 }
 
 // makeID returns an ID that no living worker has.

@@ -22,7 +22,8 @@ const (
 	// context ended, the spawner drained, or the queue was full. It did not fail.
 	Canceled
 	// Parked is the end of a run that met a limit which passes later than it may
-	// wait for. To resume is a new Run with the same ID.
+	// wait for. To resume is Spawner.Revive, or a new Run with the same ID and the
+	// checkpoint; Worker.Resume lets a run wait for it instead.
 	Parked
 )
 

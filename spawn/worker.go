@@ -26,6 +26,15 @@ type Worker struct {
 	// NoRepeat says that the work must not be done twice: it is retried only when
 	// it was refused before anything was accepted.
 	NoRepeat bool
+	// Idempotent says that the work may be done twice with no harm, effects that
+	// it declares included: those need no decision. With NoRepeat it is an error.
+	Idempotent bool
+	// Checkpoint is what the first attempt finds saved: that of a Result whose run
+	// it goes on with. nil is nothing.
+	Checkpoint any
+	// Resume allows the run to go on by itself instead of being Parked. Its zero
+	// value is never.
+	Resume Resume
 	// Patience is for how long, from the first refusal in a row, the worker does
 	// not die of a storm, however few others are left to probe it: what it is
 	// refused as a probe of a storm that is older than its attempt does not spend
@@ -51,6 +60,8 @@ func (w Worker) validate() error {
 		return errors.New("spawn: Worker.Limiter is a nil pointer: it must be a limiter, or nil for Config.Limiter")
 	case w.Patience < 0:
 		return errors.New("spawn: Worker.Patience is " + w.Patience.String() + ": it must be positive, or 0 for none")
+	case w.NoRepeat && w.Idempotent:
+		return errors.New("spawn: Worker.NoRepeat and Worker.Idempotent are both set: work may be done twice, or not")
 	}
-	return nil
+	return w.Resume.validate()
 }
