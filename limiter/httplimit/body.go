@@ -54,7 +54,8 @@ const (
 
 // A watched body reports its call while the caller reads it: accepted at its
 // first message, or as what an error in it says. It never reads ahead, and hands
-// on every byte as it comes.
+// on every byte as it comes. Reads at the same time, which no body is made for, do
+// no harm: what one of them got is not looked at.
 type watched struct {
 	io.ReadCloser
 	call *call
@@ -83,7 +84,7 @@ func (c *call) watch(resp *http.Response) bool {
 
 func (b *watched) Read(p []byte) (n int, err error) {
 	if !b.state.CompareAndSwap(0, reading) {
-		return b.ReadCloser.Read(p) // closed
+		return b.ReadCloser.Read(p) // closed, or a second Read at once
 	}
 	returns := false
 	defer func() {
@@ -100,18 +101,18 @@ func (b *watched) Read(p []byte) (n int, err error) {
 	b.began = b.began || n > 0
 	b.scan(p[:n])
 	if err != nil {
-		b.end(errors.Is(err, io.EOF))
+		// What Close did to a Read is no break of the upstream's.
+		b.end(errors.Is(err, io.EOF) || b.state.Load()&closed != 0)
 	}
 	returns = true
 	return n, err
 }
 
 func (b *watched) Close() error {
-	err := b.ReadCloser.Close()
 	if b.state.Or(closed) == 0 {
-		b.end(true)
+		defer b.end(true)
 	}
-	return err
+	return b.ReadCloser.Close()
 }
 
 // scan looks at what has just come.
