@@ -14,37 +14,6 @@ import (
 // stream, to look at. The largest refusals seen are HTML pages of a few KiB.
 const maxMessage = 64 << 10
 
-// responseError returns a response of 400 and above as what a classifier reads.
-// The start of its body is read for that, and put back.
-func responseError(resp *http.Response) *retry.ResponseError {
-	e := &retry.ResponseError{StatusCode: resp.StatusCode, Header: resp.Header}
-	if resp.Body == nil || resp.Body == http.NoBody {
-		return e
-	}
-	// What came before a read failed is still evidence.
-	head, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
-	e.Body = head
-	resp.Body = &peeked{head: bytes.NewReader(head), err: err, ReadCloser: resp.Body}
-	return e
-}
-
-// peeked is a body whose start has been read: it is read from there once more.
-type peeked struct {
-	head *bytes.Reader
-	err  error // that reading the start ended with; nil at its bound or at the end
-	io.ReadCloser
-}
-
-func (b *peeked) Read(p []byte) (int, error) {
-	if b.head.Len() > 0 {
-		return b.head.Read(p)
-	}
-	if b.err != nil {
-		return 0, b.err
-	}
-	return b.ReadCloser.Read(p)
-}
-
 // The state of a watched body, as far as Close, which may come at any time, must
 // know it.
 const (
