@@ -38,7 +38,7 @@ func TestErrorBody_ASlowOneKeepsNobodyWaiting(t *testing.T) {
 		"the start of an array": {now: `[{"error":{}}`, later: "]", waited: time.Second, left: 20 * time.Second},
 		"text of a length":      {now: "slow down", length: 9, left: 20 * time.Second},
 		"a quota":               {now: quota, later: "\n"},
-		"a quota drop by drop" : {now: quota, every: 5 * time.Millisecond, waited: time.Duration(len(quota)-1) * 5 * time.Millisecond},
+		"a quota drop by drop":  {now: quota, every: 5 * time.Millisecond, waited: time.Duration(len(quota)-1) * 5 * time.Millisecond},
 		"as much as is read":    {now: strings.Repeat("x", 1<<20), left: 20 * time.Second},
 	}
 	for name, c := range cases {

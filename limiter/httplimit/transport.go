@@ -28,8 +28,8 @@ type Limiter interface {
 //
 // Only Limiter is required. The fields must not be changed once the Transport is
 // in use; it is then safe for concurrent use. It needs no Close. The start of an
-// error body is read in a goroutine, which ends by the time that body is closed:
-// of a Base of one's own, too, Close must end a Read, as net/http's does.
+// error body is read in a goroutine, which ends at the latest when that body is
+// closed: so Close must end a Read in the bodies of every Base, as in net/http's.
 type Transport struct {
 	// Limiter is the gate, one for each upstream quota; several Transports may
 	// share it. Required: without it every call fails.
