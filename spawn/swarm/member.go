@@ -108,6 +108,7 @@ func (l *loop[K, In, Out]) work(ctx context.Context, m *member[K, Out], in In, u
 	case run.State == spawn.Succeeded:
 		m.result.Value = value
 		if s.cfg.Store != nil {
+			m.result.Err = errSaveGoexit // until Save returns, if it does
 			m.result.Err = save(context.WithoutCancel(ctx), s.cfg.Store, m.key, value)
 		}
 	case run.Total == 0 && errors.Is(err, spawn.ErrDraining):
