@@ -2,7 +2,6 @@ package swarm
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -93,6 +92,7 @@ func (l *loop[K, In, Out]) take(position int, key K, in In) bool {
 	l.order <- m
 	if !settled {
 		if why := l.enter(); why != nil {
+			m.over = l.ctx.Err() != nil
 			m.end(canceled[Out](why...))
 			settled = true
 		}
@@ -127,6 +127,7 @@ func (l *loop[K, In, Out]) look(m *member[K, Out]) bool {
 	case err != nil:
 		r := canceled[Out](err)
 		r.Err = err
+		m.over = l.ctx.Err() != nil
 		m.end(r)
 	case ok:
 		m.end(Result[Out]{Value: value, Stored: true, Run: spawn.Result{State: spawn.Succeeded}})
@@ -187,6 +188,7 @@ func (l *loop[K, In, Out]) end() {
 	l.cancel(errBroken)
 	kept := make(map[int]Result[Out])
 	var dropped []*member[K, Out]
+	defer func() { l.swarm.ended(kept, dropped) }() // whatever happens, another loop may follow
 	for m := range l.order {
 		<-m.done
 		if l.cutOff(m) {
@@ -200,12 +202,8 @@ func (l *loop[K, In, Out]) end() {
 			kept[position] = r
 		}
 	}
-	l.swarm.ended(kept, dropped)
 }
 
 // cutOff reports whether m ended because the loop did, and not for a reason of
 // its own.
-func (l *loop[K, In, Out]) cutOff(m *member[K, Out]) bool {
-	return m.result.Run.State == spawn.Canceled && !l.swarm.wasStopped(m) &&
-		errors.Is(m.result.Err, context.Cause(l.ctx))
-}
+func (l *loop[K, In, Out]) cutOff(m *member[K, Out]) bool { return m.over && !l.swarm.wasStopped(m) }

@@ -171,8 +171,8 @@ func (s *Swarm[K, In, Out]) yielded() {
 func (s *Swarm[K, In, Out]) ended(kept map[int]Result[Out], dropped []*member[K, Out]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.elapsed += s.cfg.Clock.Now().Sub(s.began)
 	s.ranging, s.kept = false, kept
+	s.elapsed += s.cfg.Clock.Now().Sub(s.began)
 	for _, m := range dropped {
 		if m.counted {
 			s.counts[m.state]--
