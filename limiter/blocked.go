@@ -57,7 +57,8 @@ func (e *BlockedError) Error() string {
 	}
 	switch {
 	case e.Wanted > 0:
-		s += fmt.Sprintf("; the wait of %v is longer than the %v left until the deadline", e.Wanted, e.Allowed)
+		s += fmt.Sprintf("; the wait of %v is longer than the %v left until the deadline",
+			e.Wanted.Round(time.Millisecond), e.Allowed.Round(time.Millisecond))
 	case e.cause != nil:
 		s += "; the deadline ended the wait"
 	}

@@ -65,6 +65,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	switch {
 	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.kill != "" && o.lift:
+		return errors.New("-kill and -lift contradict each other: give one")
 	case o.kill != "" || o.lift:
 		return kill(ctx, out, o)
 	case o.listen != "":

@@ -112,7 +112,11 @@ func decide(w http.ResponseWriter, r *http.Request, by func(context.Context, fle
 	var want wish
 	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&want); err != nil {
+	err := decoder.Decode(&want)
+	if err == nil && decoder.Decode(new(any)) != io.EOF {
+		err = errors.New("there is more after the request")
+	}
+	if err != nil {
 		write(w, http.StatusBadRequest, reply{Explanation: "the body cannot be read", Error: err.Error()})
 		return
 	}

@@ -9,6 +9,8 @@
 //
 //	OPENAI_API_KEY=… go run ./examples/tower -url https://api.openai.com/v1 -model gpt-5-mini
 //
+// With -provider it serves the provider alone, for a client of your own.
+//
 // It exits with status 1 if holdoff lost a worker, and 2 if it could not run.
 package main
 
@@ -45,6 +47,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	o, err := parse(args, stdout)
 	if err != nil {
 		return err
+	}
+	if o.provider {
+		return serveProvider(ctx, o, stdout)
 	}
 	return perform(ctx, o, stdout)
 }

@@ -211,6 +211,7 @@ func TestRun_badFlags(t *testing.T) {
 		"model without url":   {[]string{"-model", "m"}, "-model needs -url"},
 		"url without model":   {[]string{"-url", "http://localhost/v1"}, "-url needs -model, the name of a model the endpoint has"},
 		"url with storm":      {[]string{"-url", "http://localhost/v1", "-model", "m", "-storm", "9s"}, "-storm belongs to the simulated provider; leave it out with -url"},
+		"provider with url":   {[]string{"-url", "http://localhost/v1", "-model", "m", "-provider"}, "-provider and -url contradict each other: give one"},
 		"url without a host":  {[]string{"-url", "localhost", "-model", "m"}, "-url must be an http or https URL such as https://api.openai.com/v1, without a user or password"},
 		"url with a password": {[]string{"-url", "http://a:b@localhost/v1", "-model", "m"}, "-url must be an http or https URL such as https://api.openai.com/v1, without a user or password"},
 	}
@@ -226,7 +227,7 @@ func TestRun_badFlags(t *testing.T) {
 func TestRun_help(t *testing.T) {
 	var out bytes.Buffer
 	require.ErrorIs(t, run(t.Context(), []string{"-h"}, &out), flag.ErrHelp)
-	for _, name := range []string{"-workers", "-turns", "-storm", "-scale", "-seed", "-retry-after", "-json", "-url", "-model"} {
+	for _, name := range []string{"-workers", "-turns", "-storm", "-scale", "-seed", "-retry-after", "-json", "-url", "-model", "-provider"} {
 		require.Contains(t, out.String(), name)
 	}
 }

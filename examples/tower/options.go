@@ -24,6 +24,7 @@ type options struct {
 	seed           uint64
 	json           bool
 	url, model     string
+	provider       bool
 
 	inMemory bool // no network, for tests in virtual time
 }
@@ -40,6 +41,7 @@ func parse(args []string, help io.Writer) (options, error) {
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of the provider's latencies and the workers' pauses for thought")
 	fs.BoolVar(&o.json, "json", false, "print the figures as JSON and nothing else")
 	fs.StringVar(&o.url, "url", "", "drive this OpenAI-compatible `endpoint` under holdoff, in real time, such as\nhttps://api.openai.com/v1; the key is read from OPENAI_API_KEY")
+	fs.BoolVar(&o.provider, "provider", false, "serve the provider alone, in real time, for a client of your own: it refuses every call for\nthe time of -storm, and then accepts; interrupt it to see what it counted")
 	fs.StringVar(&o.model, "model", "", "the model to ask for with -url")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -65,6 +67,9 @@ func (o *options) check(rest []string, given map[string]bool) error {
 		return fmt.Errorf("-storm is %v; it must not be negative", o.storm)
 	case !(o.scale >= 1 && o.scale <= 1000): // NaN too
 		return fmt.Errorf("-scale is %v; it must be 1 to 1000", o.scale)
+	}
+	if o.provider && o.url != "" {
+		return errors.New("-provider and -url contradict each other: give one")
 	}
 	if o.url == "" {
 		if o.model != "" {

@@ -4,7 +4,9 @@ package readme_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,6 +19,7 @@ import (
 	"github.com/holdoff-go/holdoff/limiter/httplimit"
 	"github.com/holdoff-go/holdoff/retry"
 	"github.com/holdoff-go/holdoff/spawn"
+	"github.com/holdoff-go/holdoff/spawn/swarm"
 )
 
 type task struct{ ID string }
@@ -194,5 +197,23 @@ func TestReadme_testing(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		require.Equal(t, 3, result.Total) // at 0, 3 and 9 s
+	})
+}
+
+func TestReadme_swarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate, err := limiter.New(limiter.Config{})
+		require.NoError(t, err)
+		spawner, err := spawn.New(spawn.Config{Limiter: gate})
+		require.NoError(t, err)
+		ctx, files := t.Context(), []string{"a", "b"}
+		summarize := func(_ context.Context, _ *spawn.Attempt, file string) (string, error) { return file, nil }
+		for i, r := range swarm.Run(ctx, spawner, slices.All(files), summarize) {
+			if r.Err != nil {
+				log.Printf("%s: %v", files[i], r.Err) // the others went on
+				continue
+			}
+			fmt.Println(r.Value)
+		}
 	})
 }

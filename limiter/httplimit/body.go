@@ -14,37 +14,6 @@ import (
 // stream, to look at. The largest refusals seen are HTML pages of a few KiB.
 const maxMessage = 64 << 10
 
-// responseError returns a response of 400 and above as what a classifier reads.
-// The start of its body is read for that, and put back.
-func responseError(resp *http.Response) *retry.ResponseError {
-	e := &retry.ResponseError{StatusCode: resp.StatusCode, Header: resp.Header}
-	if resp.Body == nil || resp.Body == http.NoBody {
-		return e
-	}
-	// What came before a read failed is still evidence.
-	head, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
-	e.Body = head
-	resp.Body = &peeked{head: bytes.NewReader(head), err: err, ReadCloser: resp.Body}
-	return e
-}
-
-// peeked is a body whose start has been read: it is read from there once more.
-type peeked struct {
-	head *bytes.Reader
-	err  error // that reading the start ended with; nil at its bound or at the end
-	io.ReadCloser
-}
-
-func (b *peeked) Read(p []byte) (int, error) {
-	if b.head.Len() > 0 {
-		return b.head.Read(p)
-	}
-	if b.err != nil {
-		return 0, b.err
-	}
-	return b.ReadCloser.Read(p)
-}
-
 // The state of a watched body, as far as Close, which may come at any time, must
 // know it.
 const (
@@ -54,7 +23,8 @@ const (
 
 // A watched body reports its call while the caller reads it: accepted at its
 // first message, or as what an error in it says. It never reads ahead, and hands
-// on every byte as it comes.
+// on every byte as it comes. Reads at the same time, which no body is made for, do
+// no harm: what one of them got is not looked at.
 type watched struct {
 	io.ReadCloser
 	call *call
@@ -83,9 +53,15 @@ func (c *call) watch(resp *http.Response) bool {
 
 func (b *watched) Read(p []byte) (n int, err error) {
 	if !b.state.CompareAndSwap(0, reading) {
-		return b.ReadCloser.Read(p) // closed
+		return b.ReadCloser.Read(p) // closed, or a second Read at once
 	}
+	returns := false
 	defer func() {
+		if !returns {
+			// The body panicked, or a callback ended this goroutine, which may have been
+			// the one to close the body.
+			b.call.release()
+		}
 		if !b.state.CompareAndSwap(reading, 0) {
 			b.end(true) // closed meanwhile
 		}
@@ -94,17 +70,18 @@ func (b *watched) Read(p []byte) (n int, err error) {
 	b.began = b.began || n > 0
 	b.scan(p[:n])
 	if err != nil {
-		b.end(errors.Is(err, io.EOF))
+		// What Close did to a Read is no break of the upstream's.
+		b.end(errors.Is(err, io.EOF) || b.state.Load()&closed != 0)
 	}
+	returns = true
 	return n, err
 }
 
 func (b *watched) Close() error {
-	err := b.ReadCloser.Close()
 	if b.state.Or(closed) == 0 {
-		b.end(true)
+		defer b.end(true)
 	}
-	return err
+	return b.ReadCloser.Close()
 }
 
 // scan looks at what has just come.
@@ -154,6 +131,7 @@ func (b *watched) end(whole bool) {
 		return
 	}
 	b.ended = true
+	defer b.call.release() // after the report, and if a callback of it ends the goroutine
 	var rest []byte
 	if b.split != nil {
 		rest = b.split.rest()
@@ -164,7 +142,6 @@ func (b *watched) end(whole bool) {
 	case whole:
 		b.accept()
 	}
-	b.call.release()
 }
 
 // suspicious reports whether a message may be an error, so that most are not put

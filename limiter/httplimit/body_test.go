@@ -286,11 +286,32 @@ func TestBody_ClosedWhileItIsRead(t *testing.T) {
 	}
 }
 
+// The error that Close makes of a Read does not undo that the answer was accepted,
+// even when the Read returns before Close does.
+func TestBody_AReadThatCloseEndsIsNoBrokenAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := stormy(t)
+		body := &blocking{closed: make(chan struct{}), err: io.ErrClosedPipe, closing: synctest.Wait}
+		client := &http.Client{Transport: &httplimit.Transport{Limiter: l, Base: memory(func(*http.Request) (*http.Response, error) {
+			return response(200, header("Content-Type", "text/event-stream"), body), nil
+		})}}
+		resp, err := client.Get("http://upstream")
+		require.NoError(t, err)
+		go func() { _, _ = resp.Body.Read(make([]byte, 1)) }()
+		synctest.Wait()
+		require.True(t, l.Status().Storm)
+		require.NoError(t, resp.Body.Close())
+		require.False(t, l.Status().Storm)
+	})
+}
+
 // A blocking body reads nothing until it is closed, and then what it is told.
 type blocking struct {
 	closed chan struct{}
 	n      int
 	err    error
+
+	closing func() // nil, or what Close does when its Reads may return
 }
 
 func (b *blocking) Read([]byte) (int, error) {
@@ -300,6 +321,9 @@ func (b *blocking) Read([]byte) (int, error) {
 
 func (b *blocking) Close() error {
 	close(b.closed)
+	if b.closing != nil {
+		b.closing()
+	}
 	return nil
 }
 

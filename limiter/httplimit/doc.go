@@ -5,7 +5,9 @@
 //
 // Each call waits at the limiter's gate, and the limiter is told what became of
 // it. An answer of 400 and above is put to a retry.Classifier, with its headers
-// and the start of its body. A call is accepted at the first byte of an answer
+// and the start of its body: up to the end of a JSON value, or what has come of it
+// within a second, so that a body that hangs does not keep a refusal from being
+// told. A call is accepted at the first byte of an answer
 // below 400; of JSON and of server-sent events at the first message, because a
 // 200 may hold an error all the same. A stream is looked at as the caller reads
 // it, nothing is read ahead or held back, and an error in the middle of it counts
@@ -74,7 +76,9 @@
 // A call costs 0.4 µs more than with a bare transport when its body is text, 3.5 µs
 // for 2 KiB of JSON, and 0.2 µs for each event of a stream, with four allocations
 // more in a call and none in an event (BenchmarkRoundTrip, on two cores). At most
-// 64 KiB of a message are held at a time.
+// 64 KiB of a message are held at a time. An answer of 400 and above takes a
+// goroutine for as long as its start is read: beyond the second only until what was
+// being read has come, or its body is closed.
 //
 // # Limits
 //

@@ -24,11 +24,12 @@ type Limiter interface {
 // A Transport is an http.RoundTripper that stands between an HTTP client, an
 // SDK's as a rule, and its upstream. Each call waits at the limiter's gate, and
 // the limiter is told what it came to: a refusal, or that it was accepted. The
-// response is handed on as it came, with its body unread.
+// response is handed on as it came, with all of its body to be read.
 //
 // Only Limiter is required. The fields must not be changed once the Transport is
-// in use; it is then safe for concurrent use. It starts no goroutine and needs
-// no Close.
+// in use; it is then safe for concurrent use. It needs no Close. The start of an
+// error body is read in a goroutine, which ends at the latest when that body is
+// closed: so Close must end a Read in the bodies of every Base, as in net/http's.
 type Transport struct {
 	// Limiter is the gate, one for each upstream quota; several Transports may
 	// share it. Required: without it every call fails.
@@ -42,8 +43,10 @@ type Transport struct {
 	Classifier retry.Classifier
 	// Acquire makes each call a piece of work of its own, for programs without
 	// spawn: it takes a slot of the limiter's budget and holds it until the
-	// response's body has been read to its end or closed. So a call waits for
-	// assumed pauses too, and probes one at a time after them. Without it a call
+	// response's body has been read to its end or closed; with an answer of 400 and
+	// above, as with an error, only until RoundTrip returns, because the upstream is
+	// done with the call. So a call waits for assumed pauses too, and probes one at a
+	// time after them. Without it a call
 	// waits, by Limiter.Wait, for stated pauses, a hold and the pace alone, which
 	// is right for work that has its slot already, as in a spawn attempt: there
 	// Acquire does nothing.

@@ -31,5 +31,11 @@
 // A command runs in a process group of its own. When the context ends, the group
 // is asked to end by SIGTERM, and what is left of it after Runner.Grace is killed.
 // Where there are no process groups, as on Windows, the process alone is killed.
-// Processes that outlive the command and hold its pipes are not waited for.
+// A command that had ended by then ends as it did, although others of its group
+// still held its pipes.
+//
+// Processes that outlive the command and hold its pipes are waited for no longer
+// than Runner.Grace, and then left alone. A command whose own output could not be
+// passed on in that time has failed, whatever its exit code: an error record may
+// have been in the rest.
 package command

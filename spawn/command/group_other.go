@@ -3,6 +3,8 @@
 package command
 
 import (
+	"errors"
+	"os"
 	"os/exec"
 	"time"
 )
@@ -12,7 +14,8 @@ type group struct{ cmd *exec.Cmd }
 
 func newGroup(cmd *exec.Cmd) group { return group{cmd} }
 
-// end kills the command. There is no way to ask it first.
-func (g group) end(time.Duration, <-chan struct{}) {
-	_ = g.cmd.Process.Kill() // it fails for one that has ended
+// end kills the command, and reports whether it was still running. There is no
+// way to ask it first.
+func (g group) end(time.Duration, <-chan struct{}) bool {
+	return !errors.Is(g.cmd.Process.Kill(), os.ErrProcessDone)
 }

@@ -3,6 +3,8 @@
 package command
 
 import (
+	"errors"
+	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -22,9 +24,11 @@ func newGroup(cmd *exec.Cmd) group {
 	return group{cmd}
 }
 
-// end ends the group, and returns when it is dead or has been killed. ended is
-// closed when the leader has ended, and nobody holds its pipes.
-func (g group) end(grace time.Duration, ended <-chan struct{}) {
+// end ends the group, and returns when it is dead or has been killed. It reports
+// whether the leader was still running. ended is closed when the leader has ended,
+// and its pipes are not read any more.
+func (g group) end(grace time.Duration, ended <-chan struct{}) bool {
+	running := !errors.Is(g.cmd.Process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 	if grace > 0 {
 		g.signal(syscall.SIGTERM)
 		select {
@@ -35,6 +39,7 @@ func (g group) end(grace time.Duration, ended <-chan struct{}) {
 	// The leader may be gone while others of the group ignore the first signal. Its
 	// number is not given to another process while they live, nor soon after.
 	g.signal(syscall.SIGKILL)
+	return running
 }
 
 func (g group) signal(s syscall.Signal) {

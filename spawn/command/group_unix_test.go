@@ -102,6 +102,54 @@ func TestRun_DoesNotWaitForWhoeverHoldsThePipes(t *testing.T) {
 	gone()
 }
 
+// A command that has ended before its context is not canceled by it, although a
+// process in the background still holds its pipes.
+func TestRun_CancelAfterTheEnd(t *testing.T) {
+	for role, exit := range map[string]int{"leaves a child that knows": 0, "fails and leaves a child that knows": 1} {
+		t.Run(role, func(t *testing.T) {
+			cmd := agent(role)
+			ready, gone := alive(t, cmd)
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				ready()
+				cancel()
+			}()
+			out, err := command.Runner{Grace: time.Hour}.Run(ctx, cmd)
+			gone() // the context ends the group all the same
+			require.Equal(t, "the artefact\n", string(out))
+			if exit == 0 {
+				require.NoError(t, err)
+				return
+			}
+			require.NotErrorIs(t, err, context.Canceled)
+			var failure *retry.ProcessError
+			require.ErrorAs(t, err, &failure)
+			require.Equal(t, exit, failure.ExitCode)
+		})
+	}
+}
+
+// An error record may be in what a slow writer has kept from being read.
+func TestRun_OutputThatIsCutOffIsNoSuccess(t *testing.T) {
+	cmd := agent("leaves a child that talks")
+	_, gone := alive(t, cmd)
+	first := true
+	cmd.Stdout = writerFunc(func(p []byte) (int, error) {
+		if first {
+			first = false
+			gone() // the child ends when nobody reads the pipe any more
+		}
+		return len(p), nil
+	})
+	out, err := command.Runner{Grace: time.Millisecond, Record: command.JSON}.Run(t.Context(), cmd)
+	require.NotContains(t, string(out), "rate_limit_error")
+	require.ErrorIs(t, err, exec.ErrWaitDelay)
+	require.ErrorContains(t, err, "not read in 1ms")
+	var failure *retry.ProcessError
+	require.ErrorAs(t, err, &failure)
+	require.Zero(t, failure.ExitCode)
+}
+
 // endGroup ends what a command has left in its group.
 func endGroup(t *testing.T, cmd *exec.Cmd) {
 	require.NoError(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))

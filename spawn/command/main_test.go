@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -16,6 +18,9 @@ import (
 
 // roleOf names the variable by which this binary runs as a fake agent.
 const roleOf = "HOLDOFF_FAKE_AGENT"
+
+// parentOf names the variable by which a fake agent knows who started it.
+const parentOf = "HOLDOFF_FAKE_PARENT"
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleOf); role != "" {
@@ -31,7 +36,8 @@ func agent(role string) *exec.Cmd {
 		panic(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), roleOf+"="+role)
+	// The race detector would have each of them sleep for a second at its end.
+	cmd.Env = append(os.Environ(), roleOf+"="+role, "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
@@ -78,8 +84,33 @@ func fake(role string) int {
 		signal.Ignore(syscall.SIGTERM)
 		ready()
 		<-terminated(os.Interrupt)
-	case "has a child", "has a child that does not listen", "leaves a child":
+	case "says it twice":
+		for range 400 {
+			fmt.Println("out")
+			fmt.Fprintln(os.Stderr, "err")
+		}
+	case "has a child", "has a child that does not listen":
 		return parent(role)
+	case "leaves a child":
+		fmt.Println("the artefact")
+		return leave("waits")
+	case "leaves a child that knows", "fails and leaves a child that knows":
+		fmt.Println("the artefact")
+		if code := leave("waits when it is an orphan"); code != 0 || role == "leaves a child that knows" {
+			return code
+		}
+		return 1
+	case "waits when it is an orphan":
+		return orphan()
+	case "leaves a child that talks":
+		// More than one read, and less than a pipe holds.
+		fmt.Println(strings.Repeat("x", 40_000))
+		fmt.Println(record429)
+		return leave("talks on")
+	case "talks on":
+		for { // the pipe, once nobody reads it, ends this process
+			fmt.Println(chat)
+		}
 	default:
 		fmt.Fprintln(os.Stderr, "no such role:", role)
 		return 2
@@ -87,25 +118,49 @@ func fake(role string) int {
 	return 0
 }
 
-// parent starts a child that has all its pipes, and reports when that is ready.
+// parent has a child, and waits as it does.
 func parent(role string) int {
 	ended := terminated()
-	child := agent("waits")
+	child := "waits"
 	if role == "has a child that does not listen" {
-		child = agent("does not listen")
+		child = "does not listen"
 	}
+	if code := leave(child); code != 0 {
+		return code
+	}
+	<-ended
+	return 1
+}
+
+// leave starts a child that has all the pipes of this process, and reports when
+// it is ready.
+func leave(role string) int {
+	child := agent(role)
+	child.Env = append(child.Env, fmt.Sprintf("%s=%d", parentOf, os.Getpid()))
 	child.Stdout, child.Stderr = os.Stdout, os.Stderr
 	child.ExtraFiles = []*os.File{os.NewFile(3, "alive")}
 	if err := child.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	if role == "leaves a child" {
-		fmt.Println("the artefact")
-		return 0
+	return 0
+}
+
+// orphan waits once its parent has ended and the test's process knows of that: a
+// process is there until it has been waited for.
+func orphan() int {
+	pid, err := strconv.Atoi(os.Getenv(parentOf))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
 	}
-	<-ended
-	return 1
+	for {
+		parent, err := os.FindProcess(pid)
+		if err != nil || parent.Signal(syscall.Signal(0)) != nil {
+			return fake("waits")
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // ready tells the test, which reads the other end of descriptor 3. Whoever has it

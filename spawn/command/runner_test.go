@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,71 @@ func TestRun_WritesToTheCallersStdout(t *testing.T) {
 			require.Equal(t, "the artefact\n", live.String())
 			require.Equal(t, r.Record != nil, len(out) > 0)
 		})
+	}
+}
+
+// A writerFunc cannot be compared, as a *bytes.Buffer can.
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestRun_OneWriterForBoth(t *testing.T) {
+	var b bytes.Buffer
+	cmd := agent("says it twice")
+	cmd.Stdout, cmd.Stderr = &b, &b
+	_, err := command.Runner{}.Run(t.Context(), cmd)
+	require.NoError(t, err)
+	require.Equal(t, 400, strings.Count(b.String(), "out\n"))
+	require.Equal(t, 400, strings.Count(b.String(), "err\n"))
+
+	var n atomic.Int64
+	count := writerFunc(func(p []byte) (int, error) { n.Add(int64(len(p))); return len(p), nil })
+	cmd = agent("says it twice")
+	cmd.Stdout, cmd.Stderr = count, count
+	_, err = command.Runner{}.Run(t.Context(), cmd)
+	require.NoError(t, err)
+	require.Equal(t, int64(2*4*400), n.Load())
+}
+
+func TestRun_AWriterThatFails(t *testing.T) {
+	full := errors.New("disk full")
+	broken := writerFunc(func([]byte) (int, error) { return 0, full })
+	t.Run("does not hide what is on stderr", func(t *testing.T) {
+		cmd := agent("floods")
+		cmd.Stderr = broken
+		_, err := command.Runner{}.Run(t.Context(), cmd)
+		var failure *retry.ProcessError
+		require.ErrorAs(t, err, &failure)
+		require.Equal(t, 1, failure.ExitCode, "it was not ended by a broken pipe")
+		require.True(t, bytes.HasSuffix(failure.Stderr, []byte("line 99999 of the log\n")))
+	})
+	t.Run("does not hide the record", func(t *testing.T) {
+		cmd := agent("hides a 429")
+		cmd.Stdout = broken
+		_, err := command.Runner{Record: command.JSON}.Run(t.Context(), cmd)
+		require.Equal(t, retry.RateLimited, classOf(t, err))
+	})
+	t.Run("is told", func(t *testing.T) {
+		cmd := agent("works")
+		cmd.Stdout = broken
+		_, err := command.Runner{}.Run(t.Context(), cmd)
+		require.ErrorIs(t, err, full)
+		require.EqualError(t, err, "command: its output was not passed on: disk full: exit code 0: working")
+	})
+}
+
+func TestRun_HowLongOutputIsReadHasNothingToDoWithSIGKILL(t *testing.T) {
+	for _, tt := range []struct{ grace, set, want time.Duration }{
+		{0, 0, 5 * time.Second},
+		{-1, 0, 5 * time.Second},
+		{time.Minute, 0, time.Minute},
+		{-1, time.Hour, time.Hour},
+	} {
+		cmd := agent("works")
+		cmd.WaitDelay = tt.set
+		_, err := command.Runner{Grace: tt.grace}.Run(t.Context(), cmd)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, cmd.WaitDelay)
 	}
 }
 

@@ -2,7 +2,6 @@ package swarm
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -17,7 +16,8 @@ type loop[K comparable, In, Out any] struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	skip   int // inputs that were yielded before
-	kept   map[int]Result[Out]
+	last   K   // the key of the last of them
+	kept   map[int]*member[K, Out]
 
 	// order holds the members in the order of their inputs. Its size is what bounds
 	// the results that wait for one before them. The feeder closes it.
@@ -26,21 +26,21 @@ type loop[K comparable, In, Out any] struct {
 	gone    chan struct{} // closed when the caller has left
 	drained atomic.Bool   // the spawner takes no more
 
-	starts int
-	last   time.Time // of them
+	starts  int
+	started time.Time // the last of them
 
 	// What ended the feeder, if not the inputs; set before order is closed.
 	panicked any
 	exited   bool
+	changed  bool // they are not those of the loop before
 }
 
-func newLoop[K comparable, In, Out any](
-	ctx context.Context, s *Swarm[K, In, Out], skip int, kept map[int]Result[Out],
-) *loop[K, In, Out] {
+func newLoop[K comparable, In, Out any](ctx context.Context, s *Swarm[K, In, Out]) *loop[K, In, Out] {
 	l := &loop[K, In, Out]{
 		swarm: s,
-		skip:  skip,
-		kept:  kept,
+		skip:  s.next,
+		last:  s.last,
+		kept:  s.kept,
 		order: make(chan *member[K, Out], s.cfg.Ahead),
 		alive: make(chan struct{}, s.cfg.Cap),
 		gone:  make(chan struct{}),
@@ -59,14 +59,29 @@ func (l *loop[K, In, Out]) feed() {
 	}()
 	position := 0
 	for key, in := range l.swarm.inputs {
-		if position >= l.skip && !l.take(position, key, in) {
+		l.changed = !l.same(position, key)
+		if l.changed || position >= l.skip && !l.take(position, key, in) {
 			returned = true
 			return
 		}
 		position++
 	}
-	l.swarm.takenAll()
 	returned = true
+	l.changed = position < l.skip
+	if !l.changed {
+		l.swarm.takenAll()
+	}
+}
+
+// same reports whether the input at position has the key that it had in the loop
+// before, as far as anything depends on it: the place to go on from, and what
+// finished out of its turn. A sequence that can be used once goes on from where
+// it was left instead, and would lose inputs.
+func (l *loop[K, In, Out]) same(position int, key K) bool {
+	if m, ok := l.kept[position]; ok && position >= l.skip {
+		return m.key == key
+	}
+	return position != l.skip-1 || l.last == key
 }
 
 // raise passes on to the caller what the inputs did, as iter.Pull does: a
@@ -82,17 +97,17 @@ func (l *loop[K, In, Out]) raise() {
 
 // take brings one input on its way. It returns false once the loop is left.
 func (l *loop[K, In, Out]) take(position int, key K, in In) bool {
-	m := &member[K, Out]{key: key, id: l.swarm.id(key), position: position, done: make(chan struct{})}
-	if r, ok := l.kept[position]; ok {
-		m.end(r) // and counted, when it ended
+	if m, ok := l.kept[position]; ok {
 		l.order <- m
 		return !l.left()
 	}
+	m := &member[K, Out]{key: key, id: l.swarm.id(key), position: position, done: make(chan struct{})}
 	settled := l.look(m)
 	// The caller takes it, whatever ends: to the last, the loop is drained.
 	l.order <- m
 	if !settled {
 		if why := l.enter(); why != nil {
+			m.over = l.ctx.Err() != nil
 			m.end(canceled[Out](why...))
 			settled = true
 		}
@@ -127,6 +142,7 @@ func (l *loop[K, In, Out]) look(m *member[K, Out]) bool {
 	case err != nil:
 		r := canceled[Out](err)
 		r.Err = err
+		m.over = l.ctx.Err() != nil
 		m.end(r)
 	case ok:
 		m.end(Result[Out]{Value: value, Stored: true, Run: spawn.Result{State: spawn.Succeeded}})
@@ -141,7 +157,7 @@ func (l *loop[K, In, Out]) enter() []error {
 	}
 	cfg := &l.swarm.cfg
 	if cfg.Pace > 0 && l.starts >= cfg.Burst {
-		if wait := cfg.Pace - cfg.Clock.Now().Sub(l.last); wait > 0 {
+		if wait := cfg.Pace - cfg.Clock.Now().Sub(l.started); wait > 0 {
 			select {
 			case <-cfg.Clock.After(wait):
 			case <-l.ctx.Done():
@@ -159,7 +175,7 @@ func (l *loop[K, In, Out]) enter() []error {
 		return why
 	}
 	l.starts++
-	l.last = cfg.Clock.Now()
+	l.started = cfg.Clock.Now()
 	return nil
 }
 
@@ -185,27 +201,24 @@ func (l *loop[K, In, Out]) over() []error {
 func (l *loop[K, In, Out]) end() {
 	close(l.gone)
 	l.cancel(errBroken)
-	kept := make(map[int]Result[Out])
+	kept := make(map[int]*member[K, Out])
 	var dropped []*member[K, Out]
+	defer func() { l.swarm.ended(kept, dropped) }() // whatever happens, another loop may follow
 	for m := range l.order {
 		<-m.done
 		if l.cutOff(m) {
 			dropped = append(dropped, m)
 		} else {
-			kept[m.position] = m.result
+			kept[m.position] = m
 		}
 	}
-	for position, r := range l.kept {
+	for position, m := range l.kept {
 		if position >= l.swarm.next {
-			kept[position] = r
+			kept[position] = m
 		}
 	}
-	l.swarm.ended(kept, dropped)
 }
 
 // cutOff reports whether m ended because the loop did, and not for a reason of
 // its own.
-func (l *loop[K, In, Out]) cutOff(m *member[K, Out]) bool {
-	return m.result.Run.State == spawn.Canceled && !l.swarm.wasStopped(m) &&
-		errors.Is(m.result.Err, context.Cause(l.ctx))
-}
+func (l *loop[K, In, Out]) cutOff(m *member[K, Out]) bool { return m.over && !l.swarm.wasStopped(m) }

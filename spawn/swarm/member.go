@@ -32,7 +32,8 @@ type member[K comparable, Out any] struct {
 	id       string
 	position int // of the input
 	result   Result[Out]
-	done     chan struct{} // closed when result is final
+	over     bool          // it has no result, and the loop's context had ended
+	done     chan struct{} // closed when result, and over, are final
 	cancel   context.CancelCauseFunc
 
 	// Guarded by the swarm's mu.
@@ -104,13 +105,22 @@ func (l *loop[K, In, Out]) work(ctx context.Context, m *member[K, Out], in In, u
 		},
 	})
 	m.result = Result[Out]{Err: err, Run: run}
+	m.over = run.State == spawn.Canceled && l.ctx.Err() != nil
 	switch {
 	case run.State == spawn.Succeeded:
 		m.result.Value = value
 		if s.cfg.Store != nil {
+			m.result.Err = errSaveGoexit // until Save returns, if it does
 			m.result.Err = save(context.WithoutCancel(ctx), s.cfg.Store, m.key, value)
 		}
-	case run.Total == 0 && errors.Is(err, spawn.ErrDraining):
+	case run.Total == 0 && is(err, spawn.ErrDraining):
 		l.drained.Store(true)
 	}
+}
+
+// is is errors.Is. A cause or an SDK's error may panic when asked: it is not the
+// target.
+func is(err, target error) (ok bool) {
+	defer func() { _ = recover() }()
+	return errors.Is(err, target)
 }

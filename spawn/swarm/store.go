@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"github.com/holdoff-go/holdoff/spawn"
 )
 
 // A Store keeps finished results by key, so that a swarm that is run again
@@ -58,6 +60,9 @@ func load[K comparable, Out any](ctx context.Context, s Store[K, Out], key K) (v
 	}
 	return value, ok, err
 }
+
+// errSaveGoexit is the Err of a member whose store ended its goroutine.
+var errSaveGoexit = fmt.Errorf("swarm: the result was not stored: %w", spawn.ErrGoexit)
 
 func save[K comparable, Out any](ctx context.Context, s Store[K, Out], key K, value Out) (err error) {
 	defer func() {

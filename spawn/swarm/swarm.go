@@ -15,6 +15,10 @@ import (
 // loop is ranging over.
 var ErrRanging = errors.New("swarm: another loop is ranging over the results")
 
+// ErrInputsChanged is the Err of the last result of a loop that does not find the
+// inputs of the one before: the Swarm cannot tell where to go on.
+var ErrInputsChanged = errors.New("swarm: the inputs are not those of the loop before: a sequence that can be used once cannot be resumed")
+
 // errBroken is what cancels the members of a loop that was left early.
 var errBroken = errors.New("swarm: the loop over the results was left")
 
@@ -35,7 +39,8 @@ type Swarm[K comparable, In, Out any] struct {
 	began   time.Time     // of the present loop
 	elapsed time.Duration // of those before
 	next    int           // the position of the first input that was not yielded
-	kept    map[int]Result[Out]
+	last    K             // the key of the one before
+	kept    map[int]*member[K, Out]
 	live    map[K]*member[K, Out]
 
 	counts    [spawn.Parked + 1]int // members by state
@@ -48,7 +53,8 @@ type Swarm[K comparable, In, Out any] struct {
 // they name the members, and the results in a Store. slices.All gives the inputs
 // of a slice their indexes as keys, and Keyed keys of their own, which a Store
 // should have. The inputs are taken as members can be started, on one goroutine;
-// a sequence that waits must end with the context of the loop.
+// a sequence that waits must end with the context of the loop, and one that can be
+// used once serves one loop.
 //
 // f is called once an attempt; see spawn.Worker.Run. The error names the field
 // that makes no sense.
@@ -104,7 +110,8 @@ func failed[K comparable, Out any](err error) iter.Seq2[K, Result[Out]] {
 // been started is yielded as Canceled: every input has a result, whatever
 // happens. When the loop is left early, the members at work are cancelled and
 // waited for. To range over Results again is to go on after the last result that
-// was yielded: what had finished by then is not run again, what had not is.
+// was yielded: what had finished by then is not run again, what had not is. The
+// inputs must come again for that, in the same order; see ErrInputsChanged.
 func (s *Swarm[K, In, Out]) Results(ctx context.Context) iter.Seq2[K, Result[Out]] {
 	return func(yield func(K, Result[Out]) bool) {
 		l := s.begin(ctx)
@@ -117,10 +124,14 @@ func (s *Swarm[K, In, Out]) Results(ctx context.Context) iter.Seq2[K, Result[Out
 		go l.feed()
 		for m := range l.order {
 			<-m.done
-			s.yielded()
+			s.yielded(m.key)
 			if !yield(m.key, m.result) {
 				return
 			}
+		}
+		if l.changed {
+			failed[K, Out](ErrInputsChanged)(yield)
+			return
 		}
 		l.raise()
 	}
@@ -157,22 +168,23 @@ func (s *Swarm[K, In, Out]) begin(ctx context.Context) *loop[K, In, Out] {
 		return nil
 	}
 	s.ranging, s.began = true, s.cfg.Clock.Now()
-	return newLoop(ctx, s, s.next, s.kept)
+	return newLoop(ctx, s)
 }
 
-func (s *Swarm[K, In, Out]) yielded() {
+func (s *Swarm[K, In, Out]) yielded(key K) {
 	s.mu.Lock()
 	s.next++
+	s.last = key
 	s.mu.Unlock()
 }
 
 // ended closes the present loop, which has kept what finished out of its turn,
 // and dropped members that will be run again.
-func (s *Swarm[K, In, Out]) ended(kept map[int]Result[Out], dropped []*member[K, Out]) {
+func (s *Swarm[K, In, Out]) ended(kept map[int]*member[K, Out], dropped []*member[K, Out]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.elapsed += s.cfg.Clock.Now().Sub(s.began)
 	s.ranging, s.kept = false, kept
+	s.elapsed += s.cfg.Clock.Now().Sub(s.began)
 	for _, m := range dropped {
 		if m.counted {
 			s.counts[m.state]--
