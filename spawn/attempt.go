@@ -68,7 +68,9 @@ func newAttempt(r *run, number int, p *place, call *limiter.Call) *Attempt {
 // context returns the context of the attempt under that of its run.
 func (a *Attempt) context(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, contextKey{}, a)
-	ctx = a.run.spawner.rota.With(ctx, a.lease)
+	if a.run.spawner.pooled {
+		ctx = a.run.spawner.rota.With(ctx, a.lease)
+	}
 	return outcall.With(attempt.With(ctx), transport{a})
 }
 

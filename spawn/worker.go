@@ -18,8 +18,9 @@ type Worker struct {
 	// limiter.Resumed; an emergency stays one.
 	Priority limiter.Priority
 	// Limiter is the worker's own, as a rule a gate of the keys that it calls with.
-	// It is the same credential for all workers of a spawner: a quota that is used up
-	// parks them all, so have a Spawner for each account, and a gate for each model.
+	// Without a Pool it is the same credential for all workers of a spawner: a quota
+	// that is used up parks them all, so have a Spawner for each account, and a gate
+	// for each model.
 	// A worker inside of one with other keys takes a slot of its own; let the budget
 	// of a key that both have leave room for it. nil is Config.Limiter.
 	Limiter Limiter
