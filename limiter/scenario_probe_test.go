@@ -455,7 +455,8 @@ func TestO1_UrgentWorkBehindTheBacklog(t *testing.T) {
 }
 
 // A probe that is released before it tells of its refusal is on the timetable like
-// any other: else each would pass its turn on at once, and all would call.
+// any other: else each would pass its turn on at once, and all would call. One other
+// may, who took the turn before it was told of.
 func TestProbes_ReleasedBeforeTheReport(t *testing.T) {
 	play(t, base(), func(s *scene) {
 		s.l.ReportRateLimited(0)
@@ -475,6 +476,13 @@ func TestProbes_ReleasedBeforeTheReport(t *testing.T) {
 			}()
 		}
 		s.at(44)
-		require.Equal(s, []float64{3, 9.05, 21.1}, calls.all())
+		var turns []float64
+		for _, at := range calls.all() {
+			if n := len(turns); n == 0 || at-turns[n-1] > 1 {
+				turns = append(turns, at)
+			}
+		}
+		require.Equal(s, []float64{3, 9.05, 21.1}, turns)
+		require.LessOrEqual(s, len(calls.all()), 2*len(turns))
 	})
 }

@@ -116,6 +116,7 @@ func TestAttempt_OneFailureHasOneMeaning(t *testing.T) {
 				require.Equal(t, c.state, result.State, "%v", err)
 				require.Equal(t, c.class, result.Attempts[0].Verdict.Class)
 				require.Equal(t, c.at, upstream.at)
+				synctest.Wait() // for the last event
 				require.Equal(t, c.events, f.events)
 				require.Zero(t, f.limiter.Status().InFlight)
 			})
