@@ -285,6 +285,7 @@ func TestAttempt_ALateFirstCallIsGatedAnew(t *testing.T) {
 				}})
 				require.NoError(t, err)
 				require.Equal(t, max(late, 20*time.Second), upstream.at[0])
+				synctest.Wait() // for the last event
 				require.Contains(t, f.events[2:], limiter.EventPauseOpened, "the refusal is news")
 			})
 		})
