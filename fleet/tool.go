@@ -85,8 +85,10 @@ func (r ToolResult) JSON() json.RawMessage {
 }
 
 // Call asks for what the arguments say. callID is the call's own, as the model's
-// API gave it: a repeated one is answered with the first call's result, be it a
-// denial, and launches nothing. Whatever goes wrong is in the result.
+// API gave it: a repeated one is answered with the first decision, be it a denial,
+// and launches nothing. A call that got no decision, since its arguments or the
+// ledger were at fault, may be repeated; and a denial is forgotten with its decision
+// (see [Guard.Decisions]). Whatever goes wrong is in the result.
 func (t *Tool) Call(ctx context.Context, callID string, arguments json.RawMessage) ToolResult {
 	if t.guard == nil || t.start == nil {
 		return invalidCall(errors.New("the tool was made without a guard or a start function"))
