@@ -62,9 +62,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	reasonless := false
+	flags.Visit(func(f *flag.Flag) { reasonless = reasonless || f.Name == "kill" && o.kill == "" })
 	switch {
 	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case reasonless:
+		return errors.New("-kill has no reason: give one, or -lift the switch")
 	case o.kill != "" && o.lift:
 		return errors.New("-kill and -lift contradict each other: give one")
 	case o.kill != "" || o.lift:

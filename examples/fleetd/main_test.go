@@ -219,6 +219,7 @@ func TestServe(t *testing.T) {
 func TestArguments(t *testing.T) {
 	var out bytes.Buffer
 	require.ErrorContains(t, run(t.Context(), []string{"now"}, &out), `unexpected argument "now"`)
+	require.ErrorContains(t, run(t.Context(), []string{"-kill", ""}, &out), "-kill has no reason")
 	require.Error(t, run(t.Context(), []string{"-listen", "nowhere:-1"}, &out))
 	require.Error(t, run(t.Context(), []string{"-kill", "x", "-db", filepath.Join(t.TempDir(), "no", "x.db")}, &out))
 }
