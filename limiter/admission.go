@@ -174,52 +174,60 @@ func (x *pass) handOver(p Priority) {
 // must follow every change that may open the gate, before the lock is given up:
 // a waiter whose wake-up is missed sleeps for ever.
 func (l *Limiter) handOut(t instant) {
-	if l.waiting.len > 0 || l.granted.len > 0 || l.alarm.stop != nil {
+	if l.awaited() {
+		l.unserve(l)
+	}
+	if len(l.domain.unserved) > 0 || l.granted.len > 0 {
 		l.serve(t)
 	}
 }
 
-func (l *Limiter) serve(t instant) {
-	for w := l.granted.head; w != nil && !w.granted.Load(); w = l.granted.head {
-		l.granted.remove(w) // it has heard
-	}
-	l.hand(t)
-	for m := l.takeUnserved(); m != nil; m = l.takeUnserved() {
-		m.bring(t)
-		m.hand(t)
-	}
-}
+// awaited reports whether somebody waits at l, or an alarm is set for one who did.
+func (l *Limiter) awaited() bool { return l.waiting.len > 0 || l.alarm.stop != nil }
 
-// hand goes through l's queue. Who passes here, and is blocked by another limiter
-// of its gate, goes on to the queue of that one, to its place by arrival. So nobody
-// is in the way of those behind him who do not need that limiter, nor loses his
-// place before those who do.
+// serve goes through the queues of all that are unserved, as if they were one: by
+// priority and arrival. Who passes the limiter that he stands at, and is blocked by
+// another one of his gate, goes on to the queue of that one, to his place by
+// arrival. So nobody is in the way of those behind him who do not need that
+// limiter, nor loses his place before those who do.
 //
 // It ends: admissions open nothing, so who has been sent to a limiter that blocks
 // him is not sent on in the same serve.
-func (l *Limiter) hand(t instant) {
-	again := never
-	for w := l.waiting.first(); w != nil; w = l.waiting.first() {
-		a := l.state.may(w.priority, t)
-		if a.reason != ReasonNone {
-			again = a.again
-			break
-		}
-		l.waiting.remove(w)
-		if by := w.blockedBeside(l, t); by != nil {
-			by.queue(w)
-			l.unserve(by)
-			continue
-		}
-		w.pass.admit(w.priority, t)
-		w.granted.Store(true)
-		l.granted.pushBack(w)
-		select {
-		case w.ready <- struct{}{}:
-		default: // still there from a grant that was taken back
-		}
+func (d *domain) serve(t instant) {
+	for w := d.granted.head; w != nil && !w.granted.Load(); w = d.granted.head {
+		d.granted.remove(w) // it has heard
 	}
-	l.setAlarm(t, again)
+	for len(d.unserved) > 0 {
+		i, w := d.nextUnserved()
+		l, again := d.unserved[i], never
+		if w != nil {
+			a := l.state.may(w.priority, t)
+			if a.reason == ReasonNone {
+				l.hand(w, t)
+				continue
+			}
+			again = a.again
+		}
+		l.setAlarm(t, again)
+		d.served(i)
+	}
+}
+
+// hand lets w, whom l lets in, go on from l's queue.
+func (l *Limiter) hand(w *waiter, t instant) {
+	l.waiting.remove(w)
+	if by := w.blockedBeside(l, t); by != nil {
+		by.queue(w)
+		l.unserve(by)
+		return
+	}
+	w.pass.admit(w.priority, t)
+	w.granted.Store(true)
+	l.granted.pushBack(w)
+	select {
+	case w.ready <- struct{}{}:
+	default: // still there from a grant that was taken back
+	}
 }
 
 // blockedBeside returns which limiter of w other than l does not let it in; nil:
@@ -270,9 +278,11 @@ func (l *Limiter) takeBack() {
 		l.granted.remove(w)
 		if w.granted.CompareAndSwap(true, false) {
 			for x := &w.pass; x != nil; x = x.wider {
-				if x.limiter != l {
-					x.limiter.bring(l.now)
-					l.unserve(x.limiter)
+				if m := x.limiter; m != l {
+					m.bring(l.now)
+					if m.awaited() {
+						l.unserve(m)
+					}
 				}
 			}
 			w.revoke()

@@ -18,26 +18,36 @@ type domain struct {
 	now      instant // of the last look at the clock
 	arrivals uint64
 	granted  queue      // let in; some have not heard of it
-	unserved []*Limiter // that the serve under way must hand out as well
+	unserved []*Limiter // whose queues the next serve, or the one under way, must look at
 	outbox   outbox
 }
 
 func newDomain(c Clock) *domain { return &domain{clock: c, line: clock.NewLine(c)} }
 
-// unserve has the serve that is under way, or must follow, hand out l as well.
+// unserve has the serve that is under way, or must follow, look at l's queue.
 func (d *domain) unserve(l *Limiter) {
-	if n := len(d.unserved); n == 0 || d.unserved[n-1] != l {
+	if !l.unserved {
+		l.unserved = true
 		d.unserved = append(d.unserved, l)
 	}
 }
 
-// takeUnserved returns one that must be handed out; nil: all have been.
-func (d *domain) takeUnserved() *Limiter {
-	n := len(d.unserved) - 1
-	if n < 0 {
-		return nil
+// nextUnserved returns one of unserved, by its index, whose first waiter goes
+// before those of all others. nil: nobody waits at any.
+func (d *domain) nextUnserved() (at int, w *waiter) {
+	for i, l := range d.unserved {
+		if first := l.waiting.first(); first != nil && (w == nil || first.ahead(w)) {
+			at, w = i, first
+		}
 	}
-	l := d.unserved[n]
-	d.unserved = d.unserved[:n]
-	return l
+	return at, w
+}
+
+// served takes the one at i out of unserved.
+func (d *domain) served(i int) {
+	last := len(d.unserved) - 1
+	d.unserved[i].unserved = false
+	d.unserved[i] = d.unserved[last]
+	d.unserved[last] = nil // or one that the group forgets would be kept
+	d.unserved = d.unserved[:last]
 }

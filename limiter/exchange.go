@@ -16,14 +16,14 @@ func (g *Gate) Exchange(s *Slot) (*Slot, error) {
 		return nil, errors.New("limiter: Exchange: the slot is of another group: it must be of the gate's own")
 	}
 	d.mu.Lock()
+	if s.released { // before the look at its limiters: others may be in their seats
+		d.unlock()
+		return nil, errors.New("limiter: Exchange: the slot has been released")
+	}
 	s.advance()
 	t := n.advance()
 	s.handOut(t)
 	n.handOut(t)
-	if s.released {
-		d.unlock()
-		return nil, errors.New("limiter: Exchange: the slot has been released")
-	}
 	undo := s.suspend()
 	if by, why := n.blocker(Resumed, t); by != nil {
 		undo()
@@ -41,19 +41,16 @@ func (g *Gate) Exchange(s *Slot) (*Slot, error) {
 // suspend releases x, and returns what makes that undone, as long as nothing else
 // has changed.
 func (x *pass) suspend() (undo func()) {
-	type part struct {
-		of     *pass
-		state  state
-		origin origin
-	}
-	var before []part
+	var before []state
 	for y := x; y != nil; y = y.wider {
-		before = append(before, part{y, y.limiter.state, y.origin})
+		before = append(before, y.limiter.state)
 	}
 	x.release()
 	return func() {
-		for _, p := range before {
-			p.of.limiter.state, p.of.origin = p.state, p.origin
+		for _, s := range before {
+			x.limiter.state = s
+			x.origin.gone = false // and no more: reports read the rest without the lock
+			x = x.wider
 		}
 	}
 }

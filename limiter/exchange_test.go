@@ -144,6 +144,59 @@ func TestExchange_RefusedLeavesTheProbe(t *testing.T) {
 	})
 }
 
+// Reports of a slot come at any time: a -race test.
+func TestExchange_WhileTheSlotReports(t *testing.T) {
+	for name, newSlot := range map[string]func(t *testing.T, g *limiter.Group, a, b *limiter.Gate) (*limiter.Slot, error){
+		"in vain": func(t *testing.T, _ *limiter.Group, a, b *limiter.Gate) (*limiter.Slot, error) {
+			_, err := b.TryAcquire()
+			require.NoError(t, err)
+			return a.TryAcquire()
+		},
+		"released, and its limiter forgotten": func(t *testing.T, g *limiter.Group, a, _ *limiter.Gate) (*limiter.Slot, error) {
+			slot, err := a.TryAcquire()
+			require.NoError(t, err)
+			slot.Release()
+			time.Sleep(time.Hour)
+			require.Empty(t, g.Status())
+			other, err := g.Of(a.Keys()...).TryAcquire()
+			require.NoError(t, err)
+			other.Release()
+			return slot, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, gate := exchangeGroup(t, 4, 1)
+				b := gate("B")
+				slot, err := newSlot(t, g, gate("A"), b)
+				require.NoError(t, err)
+				before := inFlight(g)
+				var all sync.WaitGroup
+				all.Go(func() {
+					for range 50 {
+						if _, err := b.Exchange(slot); err == nil {
+							t.Error("it must not succeed")
+						}
+					}
+				})
+				all.Go(func() {
+					for range 50 {
+						slot.ReportSuccess()
+						slot.At("provider").ReportSuccess()
+						call, err := slot.Wait(t.Context())
+						if err != nil {
+							t.Error(err)
+						}
+						call.ReportSuccess()
+					}
+				})
+				all.Wait()
+				require.Equal(t, before, inFlight(g))
+			})
+		})
+	}
+}
+
 func TestExchange_OfWhatIsNone(t *testing.T) {
 	_, gate := exchangeGroup(t, 1, 1)
 	_, err := gate("A").Exchange(nil)

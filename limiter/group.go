@@ -22,7 +22,8 @@ type GroupConfig struct {
 	// key's String, and Clock is the group's. It is called without a lock held, when
 	// a Gate of the key is first used and the group has no limiter for it; what
 	// comes of it may be dropped, if another call was quicker. A Config that makes
-	// no sense is the error of each call through the gate. nil is the zero Config.
+	// no sense, or panics, is the error of each call through the gate. nil is the
+	// zero Config.
 	Config func(Key) Config
 	// IdleAfter is for how long a limiter that nobody asks is kept, if it is as new:
 	// nothing in flight, nobody waiting, no hold, no pause or memory of a storm, the
@@ -87,10 +88,13 @@ func (g *Group) Of(keys ...Key) *Gate {
 
 // make makes a limiter for k, which takes its seat when it is first asked.
 func (g *Group) make(k Key) (*Limiter, error) {
-	cfg := g.config(k)
+	cfg, err := g.configOf(k)
+	if err != nil {
+		return nil, err
+	}
 	cfg.Clock = g.clock
 	cfg.Name = cmp.Or(cfg.Name, k.String())
-	cfg, err := cfg.withDefaults()
+	cfg, err = cfg.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("limiter: GroupConfig.Config of key %s: %w", k, err)
 	}
@@ -100,6 +104,17 @@ func (g *Group) make(k Key) (*Limiter, error) {
 	// to this one.
 	l.state.generation = g.made.Add(1) << generationBits
 	return l, nil
+}
+
+// configOf asks GroupConfig.Config. A panic in it is the caller's error, who may be
+// a worker's goroutine, which must not take the process down.
+func (g *Group) configOf(k Key) (cfg Config, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("limiter: GroupConfig.Config of key %s panicked: %v", k, p)
+		}
+	}()
+	return g.config(k), nil
 }
 
 // generationBits leaves a limiter of a group four billion generations.

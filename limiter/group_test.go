@@ -62,6 +62,27 @@ func TestNewGroup_Config(t *testing.T) {
 	require.Zero(t, g.Len())
 }
 
+// A panic in Config is the caller's error, and nothing is left of it.
+func TestGroup_ConfigPanics(t *testing.T) {
+	broken := true
+	g := newGroup(t, GroupConfig{Config: func(Key) Config {
+		if broken {
+			panic("no such tenant")
+		}
+		return Config{}
+	}})
+	gate := g.Of(acme)
+	_, err := gate.Acquire(t.Context())
+	require.EqualError(t, err, "limiter: GroupConfig.Config of key account:acme panicked: no such tenant")
+	gate.ReportRateLimited(0)
+	require.Equal(t, Status{Name: "account:acme", Reason: ReasonConfig}, gate.Status())
+	require.Zero(t, g.Len())
+
+	broken = false
+	_, err = gate.Acquire(t.Context())
+	require.NoError(t, err)
+}
+
 // Config is called without the lock: it may use the group.
 func TestGroup_ConfigMayUseTheGroup(t *testing.T) {
 	var g *Group

@@ -26,9 +26,10 @@ type Limiter struct {
 	*domain
 
 	// Guarded by domain.mu.
-	state   state
-	waiting waitlist
-	alarm   alarm
+	state    state
+	waiting  waitlist
+	alarm    alarm
+	unserved bool // it is in domain.unserved
 
 	member // of a group; zero: alone
 }

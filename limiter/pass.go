@@ -18,10 +18,17 @@ func (x *pass) advance() instant {
 	return l.group.gather(x)
 }
 
-// handOut follows a change in all limiters of x.
+// handOut follows a change in all limiters of x, which are handed out as one: who
+// needs but one of them does not go before who has waited longer for both.
 func (x *pass) handOut(t instant) {
+	d := x.limiter.domain
 	for ; x != nil; x = x.wider {
-		x.limiter.handOut(t)
+		if x.limiter.awaited() {
+			d.unserve(x.limiter)
+		}
+	}
+	if len(d.unserved) > 0 || d.granted.len > 0 {
+		d.serve(t)
 	}
 }
 

@@ -17,6 +17,14 @@ type waiter struct {
 	prev, next *waiter // in the queue of its priority, or among the granted
 }
 
+// ahead reports whether w goes before other.
+func (w *waiter) ahead(other *waiter) bool {
+	if w.priority != other.priority {
+		return w.priority > other.priority
+	}
+	return w.arrival < other.arrival
+}
+
 // A waitlist is the queues of all priorities.
 type waitlist struct {
 	queues [priorities]queue
@@ -36,13 +44,8 @@ func (l *waitlist) first() *waiter {
 
 // ahead reports whether somebody would go before w.
 func (l *waitlist) ahead(w *waiter) bool {
-	for p := w.priority + 1; p < priorities; p++ {
-		if l.queues[p].head != nil {
-			return true
-		}
-	}
-	head := l.queues[w.priority].head
-	return head != nil && head.arrival < w.arrival
+	first := l.first()
+	return first != nil && first.ahead(w)
 }
 
 func (l *waitlist) insert(w *waiter) {

@@ -284,6 +284,28 @@ func TestGate_PauseOfOneKeyLeavesOthersAlone(t *testing.T) {
 	})
 }
 
+// What is given back at two limiters at once is there for who has waited longest for
+// both, not for who needs one of them and stands there.
+func TestGate_WhatComesBackAtOnceIsHandedOutAsOne(t *testing.T) {
+	playGroup(t, limiter.GroupConfig{Config: func(k limiter.Key) limiter.Config {
+		return limiter.Config{Budget: map[limiter.Key]int{account("A"): 1, account("B"): 9, model("flash"): 2}[k]}
+	}}, func(s *scene, g *limiter.Group) {
+		a := g.Of(account("A"), model("flash"))
+		b := g.Of(account("B"), model("flash"))
+		holder := s.takeAt(a)
+		first := s.askGate(a, limiter.Normal) // A alone is full
+		s.takeAt(b)
+		later := s.askGate(b, limiter.Normal) // flash is
+		holder.Release()
+		synctest.Wait()
+		require.NotNil(s, first.slot)
+		require.False(s, later.back())
+		first.slot.Release()
+		synctest.Wait()
+		require.NotNil(s, later.slot)
+	})
+}
+
 // Who goes over to a limiter where nobody waited wakes when that one opens.
 func TestGate_WhoGoesOverIsWoken(t *testing.T) {
 	playGroup(t, limiter.GroupConfig{}, func(s *scene, g *limiter.Group) {

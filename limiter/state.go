@@ -35,10 +35,10 @@ type state struct {
 	// It has one timetable for its probes, whatever pauses open within it.
 	storm     bool
 	guessed   bool          // it has had an assumed pause: the next one is twice as long
+	jumped    bool          // an emergency has passed the open pause ahead of the timetable
 	doublings int           // of the assumed pause
 	gap       time.Duration // from a probe's refusal to the next probe
 	probeAt   instant       // not before this
-	jumped    bool          // an emergency has passed the open pause ahead of the timetable
 
 	// The window bounds the slots that have been admitted since the gate shut
 	// and not been answered; zero is no window. Probe, half-open and ramp are
