@@ -71,13 +71,17 @@ func Instant(value string, now time.Time) (time.Duration, bool) {
 // those of HTTP. The last is JavaScript's, without its zone in words.
 var instantLayouts = []string{
 	time.RFC3339Nano,
+	"2006-01-02T15:04Z07:00", // ISO 8601 without seconds, as Jira's
+	"2006-01-02T15:04:05Z0700",
 	"2006-01-02 15:04:05Z07:00",
+	"2006-01-02 15:04:05 UTC",
+	"2006-01-02 15:04:05 -0700 UTC", // Go's own
 	time.RFC1123Z,
 	"Mon Jan 2 2006 15:04:05 GMT-0700",
 }
 
 func instant(value string) (time.Time, bool) {
-	if len(value) < len("2006-01-02T15:04:05") || len(value) > 100 {
+	if len(value) < len("2006-01-02T15:04Z") || len(value) > 100 {
 		return time.Time{}, false
 	}
 	if at, err := http.ParseTime(value); err == nil {

@@ -7,8 +7,11 @@ import (
 
 // Span reads the span of time at the start of text and returns what follows it:
 // "7m12.5s", "17h58m27s", "2 days 17 hours 14 minutes", "6hr 29min", "26
-// seconds", "'17' seconds", "an hour". A number without a unit is none.
+// seconds", "'17' seconds", "an hour", "00:01:30". A number without a unit is none.
 func Span(text string) (total time.Duration, rest string, ok bool) {
+	if d, rest, ok := colons(text, 3); ok {
+		return d, rest, true
+	}
 	rest = text
 	for {
 		amount, after, found := amountAt(strings.TrimLeft(rest, " \t'\"`*~"))
@@ -46,15 +49,13 @@ func amountAt(s string) (float64, string, bool) {
 		n, ok := number(s[:end])
 		return n, s[end:], ok
 	}
-	for _, article := range [...]string{"an ", "a ", "one "} {
+	for _, article := range [...]string{"an ", "a ", "one ", "einer ", "einem ", "une ", "un ", "una "} {
 		if len(s) > len(article) && strings.EqualFold(s[:len(article)], article) {
 			return 1, s[len(article):], true
 		}
 	}
 	return 0, s, false
 }
-
-const day = 24 * time.Hour
 
 // unitAt reads a unit of time, which must end with the word.
 func unitAt(s string) (time.Duration, string) {
@@ -63,34 +64,22 @@ func unitAt(s string) (time.Duration, string) {
 		end++
 	}
 	// "1m20s": the letters end where the next number begins, so a unit is whole.
-	switch strings.ToLower(s[:end]) {
-	case "ms", "msec", "msecs", "millisecond", "milliseconds":
-		return time.Millisecond, s[end:]
-	case "us", "µs", "μs", "microsecond", "microseconds":
-		return time.Microsecond, s[end:]
-	case "ns", "nanosecond", "nanoseconds":
-		return time.Nanosecond, s[end:]
-	case "s", "sec", "secs", "second", "seconds":
-		return time.Second, s[end:]
-	case "m", "min", "mins", "minute", "minutes":
-		return time.Minute, s[end:]
-	case "h", "hr", "hrs", "hour", "hours":
-		return time.Hour, s[end:]
-	case "d", "day", "days":
-		return day, s[end:]
-	case "w", "wk", "wks", "week", "weeks":
-		return 7 * day, s[end:]
-	case "month", "months":
-		return 30 * day, s[end:]
-	}
-	if s = strings.TrimPrefix(s, " "); s != "" { // 30 秒, 5 分钟, 2 小时, 1 天
-		for _, u := range [...]struct {
-			name string
-			unit time.Duration
-		}{{"毫秒", time.Millisecond}, {"秒", time.Second}, {"分钟", time.Minute}, {"分", time.Minute}, {"小时", time.Hour}, {"天", day}} {
-			if after, found := strings.CutPrefix(s, u.name); found {
-				return u.unit, after
+	var lower [16]byte
+	if end <= len(lower) {
+		for i := range end {
+			lower[i] = s[i]
+			if c := s[i]; c >= 'A' && c <= 'Z' {
+				lower[i] = c + 'a' - 'A'
 			}
+		}
+		if unit := units[string(lower[:end])]; unit != 0 {
+			return unit, s[end:]
+		}
+	}
+	signs := strings.TrimPrefix(s, " ")
+	for _, u := range &unitSigns {
+		if after, found := strings.CutPrefix(signs, u.sign); found {
+			return u.unit, after
 		}
 	}
 	return 0, s
