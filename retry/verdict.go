@@ -30,7 +30,8 @@ type Verdict struct {
 	// or, with Stated set, that the stated time has already passed.
 	RetryAfter time.Duration
 	// Stated says that RetryAfter comes from the provider. A wait nobody stated
-	// is for the caller to choose.
+	// is for the caller to choose. Of a classifier of your own a RetryAfter above
+	// zero is taken as stated; set Stated only for a time that has passed already.
 	Stated bool
 	// Scope says whose limit it is, where the provider told.
 	Scope Scope

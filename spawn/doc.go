@@ -45,7 +45,8 @@
 //
 // A refusal pauses the whole fleet at the limiter. The wait before a retry is the
 // later of the ladder's step and what the limiter says, never their sum. Who comes
-// back goes ahead of new work, and waiting is not an attempt.
+// back goes ahead of new work, unless it is at its last retry in a storm that others
+// can probe; and waiting is not an attempt.
 //
 // # What a failure leads to
 //
@@ -59,7 +60,8 @@
 //	transient        retry in place, no pause; pays from RetryBudget
 //	fatal            Dead
 //	canceled         Canceled
-//	unknown          Dead: the worker's own failure
+//	unknown          Dead: the worker's own failure. An error of your own that means a
+//	                 limit wraps retry.RateLimited, or is known to the Policy's Classifier
 //
 // A panic and a runtime.Goexit are failures of the attempt. A worker marked
 // NoRepeat is retried only for a refusal from before anything was accepted.
@@ -82,7 +84,7 @@
 //	in flight elsewhere          ErrInFlight: the attempt is retried
 //	failed, and had no effect    the next Once tries again
 //	in doubt                     ErrNeedsDecision, never a second time: a timeout, a panic, or
-//	                             the process died; [Spawner.Decide] says how it was
+//	                             the process died; Spawner.Decide says how it was
 //	declared                     a failure after it ends as Dead with ErrNeedsDecision, unless a
 //	                             checkpoint was saved since, or the worker is Idempotent
 //

@@ -32,23 +32,23 @@ type host struct {
 
 // Ten lines that put an existing spawner behind a limiter.
 func tenLines(ctx context.Context, h host, tasks []task) error {
-	runAgent, done := h.runAgent, h.done
+	runAgent := h.runAgent
 
-	gate, err := limiter.New(limiter.Config{Name: "openai"})
+	lim, err := limiter.New(limiter.Config{Name: "openai"})
 	if err != nil {
 		return err
 	}
-	spawner, err := spawn.New(spawn.Config{Limiter: gate})
+	spawner, err := spawn.New(spawn.Config{Limiter: lim})
 	if err != nil {
 		return err
 	}
+
 	var wg sync.WaitGroup
 	for _, t := range tasks {
 		wg.Go(func() {
-			_, err := spawner.Run(ctx, spawn.Worker{ID: t.ID, Run: func(ctx context.Context, a *spawn.Attempt) error {
-				return runAgent(ctx, t) // what your spawner calls today
-			}})
-			done(t, err)
+			work := func(ctx context.Context, a *spawn.Attempt) error { return runAgent(ctx, t) }
+			_, err := spawner.Run(ctx, spawn.Worker{ID: t.ID, Run: work})
+			h.done(t, err)
 		})
 	}
 	wg.Wait()
@@ -126,9 +126,9 @@ func manyTurns(ctx context.Context, a *spawn.Attempt, progress *turns) error {
 // A worker of 100 turns that is refused at every fifth call outlives them all.
 func TestReadme_manyTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate, err := limiter.New(limiter.Config{})
+		lim, err := limiter.New(limiter.Config{})
 		require.NoError(t, err)
-		spawner, err := spawn.New(spawn.Config{Limiter: gate})
+		spawner, err := spawn.New(spawn.Config{Limiter: lim})
 		require.NoError(t, err)
 		progress := &turns{left: 100}
 		_, err = spawner.Run(t.Context(), spawn.Worker{Run: func(ctx context.Context, a *spawn.Attempt) error {
@@ -141,22 +141,22 @@ func TestReadme_manyTurns(t *testing.T) {
 }
 
 func TestReadme_transport(t *testing.T) {
-	gate, err := limiter.New(limiter.Config{})
+	lim, err := limiter.New(limiter.Config{})
 	require.NoError(t, err)
 	t.Run("inside a worker", func(t *testing.T) {
-		client := &http.Client{Transport: &httplimit.Transport{Limiter: gate}}
+		client := &http.Client{Transport: &httplimit.Transport{Limiter: lim}}
 		require.NotNil(t, client)
 	})
 	t.Run("without spawn", func(t *testing.T) {
-		client := &http.Client{Transport: &httplimit.Transport{Limiter: gate, Acquire: true, Retry: &retry.Policy{}}}
+		client := &http.Client{Transport: &httplimit.Transport{Limiter: lim, Acquire: true, Retry: &retry.Policy{}}}
 		require.NotNil(t, client)
 	})
 }
 
 func TestReadme_patience(t *testing.T) {
-	gate, err := limiter.New(limiter.Config{})
+	lim, err := limiter.New(limiter.Config{})
 	require.NoError(t, err)
-	patient := spawn.Config{Limiter: gate, Policy: retry.Policy{MaxRetries: retry.Unlimited, MaxElapsed: 6 * time.Hour}}
+	patient := spawn.Config{Limiter: lim, Policy: retry.Policy{MaxRetries: retry.Unlimited, MaxElapsed: 6 * time.Hour}}
 	_, err = spawn.New(patient)
 	require.NoError(t, err)
 }
@@ -186,8 +186,8 @@ func TestReadme_fleet(t *testing.T) {
 // The test of one's own spawner: a storm of a minute takes it no time.
 func TestReadme_testing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate, _ := limiter.New(limiter.Config{})
-		spawner, _ := spawn.New(spawn.Config{Limiter: gate})
+		lim, _ := limiter.New(limiter.Config{})
+		spawner, _ := spawn.New(spawn.Config{Limiter: lim})
 		start := time.Now()
 		result, err := spawner.Run(t.Context(), spawn.Worker{Run: func(context.Context, *spawn.Attempt) error {
 			if time.Since(start) < 5*time.Second {
@@ -202,9 +202,9 @@ func TestReadme_testing(t *testing.T) {
 
 func TestReadme_swarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate, err := limiter.New(limiter.Config{})
+		lim, err := limiter.New(limiter.Config{})
 		require.NoError(t, err)
-		spawner, err := spawn.New(spawn.Config{Limiter: gate})
+		spawner, err := spawn.New(spawn.Config{Limiter: lim})
 		require.NoError(t, err)
 		ctx, files := t.Context(), []string{"a", "b"}
 		summarize := func(_ context.Context, _ *spawn.Attempt, file string) (string, error) { return file, nil }

@@ -15,7 +15,7 @@
 // garbage besides its work (BenchmarkSwarm), one found in a Store 2 µs
 // (BenchmarkStored). The failure of one is its own: it
 // becomes that input's Result, and the others go on. What has finished is not
-// lost to a cancelled context, a drain, a panic or a broken loop.
+// lost to a canceled context, a drain, a panic or a broken loop.
 //
 // New takes a Config for the rest: a cap, a start in a burst and then at a pace,
 // events, progress, and a Store that lets a later run of the same keys start only
@@ -25,7 +25,8 @@
 //
 // It meets it as the spawner's workers do. A refused member backs off without a
 // slot and comes back through the limiter ahead of new work, the first refused
-// first, while members that have not started wait. Inputs whose member has not
+// first, while members that have not started wait. One at its last retry queues
+// as new work while the storm lasts, so that it is not the one to die of it. Inputs whose member has not
 // been started spend nothing of Policy.MaxElapsed, which counts from each
 // member's own start. The last one left is treated like anybody: see
 // Config.Patience.
