@@ -17,6 +17,9 @@ var (
 	ErrHops = errors.New("pool: the run may not try a further credential")
 )
 
+// errInside is for an OnSwitch that would wait for its own end.
+var errInside = errors.New("pool: OnSwitch asked for a credential with its own context: it would wait for itself")
+
 // A ParkedError says that no credential may be called with, and until when.
 type ParkedError struct {
 	// ID is the one that was asked for; empty: all are parked.

@@ -92,14 +92,13 @@ func (r *Rota) unlock() {
 		}
 	}()
 	for len(r.outbox.pending) > 0 {
-		events := r.outbox.pending
-		r.outbox.pending = nil
+		e := r.outbox.pending[0]
+		r.outbox.pending = r.outbox.pending[1:]
 		r.mu.Unlock()
-		for _, e := range events {
-			r.notify.tell(e)
-		}
+		r.notify.tell(e)
 		r.mu.Lock()
 	}
+	r.outbox.pending = nil
 	r.outbox.telling = false
 	heard = true
 	r.mu.Unlock()
@@ -130,6 +129,16 @@ func (n *notifier) guard(function string, f func()) {
 		logger.Error("holdoff: pool: "+function+" panicked", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 	}()
 	f()
+}
+
+// apart is guard on a goroutine of its own, so that no Goexit ends this one.
+func (n *notifier) apart(function string, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.guard(function, f)
+	}()
+	<-done
 }
 
 func (n *notifier) log(e Event) {

@@ -14,14 +14,18 @@ type flight struct {
 	to      *member // asked for by a host; nil: the best
 	cancel  context.CancelFunc
 	waiting int
-	done    chan struct{} // closed when it is over
+	done    chan struct{} // closed when it is over, and told
 	err     error         // set before
 }
 
+// flightKey is that of the flight in the context that OnSwitch is called with.
+type flightKey struct{ rota *Rota }
+
 // takeOff begins a switch. r.mu is held.
 func (r *Rota) takeOff(ctx context.Context, to *member) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight{to: to, cancel: cancel, done: make(chan struct{})}
+	f := &flight{to: to, done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), flightKey{r}, f))
+	f.cancel = cancel
 	r.flight = f
 	go func() {
 		defer cancel()
@@ -33,6 +37,10 @@ func (r *Rota) takeOff(ctx context.Context, to *member) {
 // failed is no error here.
 func (r *Rota) landed(ctx context.Context) error {
 	f := r.flight
+	if ctx.Value(flightKey{r}) == f {
+		r.mu.Unlock()
+		return errInside
+	}
 	f.waiting++
 	r.mu.Unlock()
 	select {
@@ -56,7 +64,9 @@ func (r *Rota) fly(ctx context.Context, f *flight) {
 			to = r.best(tried)
 		}
 		if to == nil || tried[to] {
-			break
+			r.mu.Lock()
+			r.end(f)
+			return
 		}
 		tried[to] = true
 		r.mu.Lock()
@@ -68,6 +78,9 @@ func (r *Rota) fly(ctx context.Context, f *flight) {
 		switch {
 		case f.err == nil:
 			r.current = to.index
+			if f.to != nil {
+				from.renewPatience()
+			}
 			r.note(Event{Kind: EventSwitched, From: from.id, Credential: to.id})
 		case ctx.Err() == nil:
 			r.note(Event{Kind: EventSwitchFailed, From: from.id, Credential: to.id, Err: f.err})
@@ -75,15 +88,20 @@ func (r *Rota) fly(ctx context.Context, f *flight) {
 				to.failed, to.failure = r.clock.Now().Add(switchAgain), f.err
 			}
 		}
-		r.unlock()
 		if f.err == nil || ctx.Err() != nil {
-			break
+			r.end(f)
+			return
 		}
+		r.mu.Unlock() // and tells at the end: OnEvent may wait for that
 	}
-	r.mu.Lock()
+}
+
+// end ends the flight. It unlocks. Who waited goes on when OnEvent has been told,
+// which may ask for a credential itself, or end this goroutine.
+func (r *Rota) end(f *flight) {
 	r.flight = nil
-	close(f.done)
-	r.mu.Unlock()
+	defer close(f.done)
+	r.unlock()
 }
 
 // best returns who is free and has the most headroom; nil if nobody is.
@@ -106,7 +124,7 @@ func (r *Rota) best(tried map[*member]bool) *member {
 		o, left := st.BlockedUntil.IsZero() && st.Reason != limiter.ReasonHold, float64(st.Budget-st.InFlight)
 		if r.headroom != nil {
 			left = 0
-			r.notify.guard("Config.Headroom", func() { left = r.headroom(m.id) })
+			r.notify.apart("Config.Headroom", func() { left = r.headroom(m.id) })
 		}
 		if best == nil || o && !open || o == open && cmp.Compare(left, room) > 0 {
 			best, open, room = m, o, left
@@ -120,18 +138,9 @@ func (r *Rota) ask(ctx context.Context, from, to string) (err error) {
 	if r.onSwitch == nil {
 		return nil
 	}
-	done := make(chan error)
-	go func() {
-		var err error
-		defer func() {
-			done <- err
-		}()
-		r.notify.guard("Config.OnSwitch", func() {
-			err = errors.New("pool: OnSwitch panicked, or called runtime.Goexit")
-			err = r.onSwitch(ctx, from, to)
-		})
-	}()
-	return <-done
+	err = errors.New("pool: OnSwitch panicked, or called runtime.Goexit")
+	r.notify.apart("Config.OnSwitch", func() { err = r.onSwitch(ctx, from, to) })
+	return err
 }
 
 // switchTo switches to the credential of that ID.

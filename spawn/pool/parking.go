@@ -33,6 +33,7 @@ type member struct {
 
 	secret  [sha256.Size]byte // of its fingerprint
 	secrets uint64            // how many it has had
+	look    uint64            // the last that saw it
 
 	failed  time.Time // until when it is left alone because the switch to it failed
 	failure error     // of that switch
@@ -204,19 +205,26 @@ func (r *Rota) refresh() {
 	if r.fingerprint == nil {
 		return
 	}
+	r.mu.Lock()
+	r.looks++
+	look := r.looks
+	r.mu.Unlock()
 	for i := range r.members {
-		r.notify.guard("Config.Fingerprint", func() { r.see(i, sha256.Sum256([]byte(r.fingerprint(i)))) })
+		r.notify.guard("Config.Fingerprint", func() { r.see(i, look, sha256.Sum256([]byte(r.fingerprint(i)))) })
 	}
 }
 
-// see notes the fingerprint of member i.
-func (r *Rota) see(i int, secret [sha256.Size]byte) {
+// see notes the fingerprint of member i. What a look that began earlier saw may be
+// older.
+func (r *Rota) see(i int, look uint64, secret [sha256.Size]byte) {
 	r.mu.Lock()
 	m := r.members[i]
-	if m.secret == secret {
+	if look < m.look || m.secret == secret {
+		m.look = max(look, m.look)
 		r.mu.Unlock()
 		return
 	}
+	m.look = look
 	m.secret = secret
 	if m.secrets++; m.secrets == 1 {
 		r.mu.Unlock() // the first

@@ -31,6 +31,7 @@ type Rota struct {
 	mu      sync.Mutex
 	members []*member
 	current int           // the member in use
+	looks   uint64        // at the fingerprints
 	flight  *flight       // the switch under way; nil: none
 	changed chan struct{} // closed when somebody has returned before his time
 	outbox  outbox
@@ -100,6 +101,17 @@ func (r *Rota) Again(l Lease) (Lease, error) {
 	return m.lease(), nil
 }
 
+// Still returns ErrMoved unless l's credential is the one in use, for a call that
+// starts after a wait for its limiter.
+func (r *Rota) Still(l Lease) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l.member != r.current || !r.members[l.member].free(r.clock.Now()) {
+		return ErrMoved
+	}
+	return nil
+}
+
 // Parked returns until when no credential at all may be called with, and nil if one
 // may.
 func (r *Rota) Parked() *ParkedError {
@@ -118,7 +130,8 @@ func (r *Rota) Changed() <-chan struct{} {
 }
 
 // Within returns ctx for who waits at the gate of l: it ends with the cause ErrMoved
-// when Evict is called after l's credential was parked. The caller must call stop.
+// when Evict is called after l's credential was parked, and when a host switches.
+// The caller must call stop.
 func (r *Rota) Within(ctx context.Context, l Lease) (within context.Context, stop func()) {
 	if r.group == nil {
 		return ctx, func() {}

@@ -46,6 +46,7 @@ type scene struct {
 	start   time.Time
 	group   *limiter.Group
 	gate    *limiter.Gate
+	onEvent func(pool.Event) // of the pool, besides
 	pool    *pool.Pool[string]
 	spawner *spawn.Spawner
 	log     bytes.Buffer
@@ -96,7 +97,12 @@ func play(t *testing.T, u setup, f func(s *scene)) {
 		for _, id := range strings.Split(u.ids+strings.Repeat("AB", 1-min(1, len(u.ids))), "") {
 			u.pool.Credentials = append(u.pool.Credentials, pool.Credential[string]{ID: id, Account: u.accounts[id], Value: secret(id)})
 		}
-		u.pool.OnEvent = func(e pool.Event) { s.note(func() { s.events = append(s.events, e) }) }
+		u.pool.OnEvent = func(e pool.Event) {
+			s.note(func() { s.events = append(s.events, e) })
+			if s.onEvent != nil {
+				s.onEvent(e)
+			}
+		}
 		onSwitch := u.pool.OnSwitch
 		u.pool.OnSwitch = func(ctx context.Context, from, to string) error {
 			s.note(func() { s.switches = append(s.switches, from+to) })
