@@ -105,26 +105,27 @@ func (a *Attempt) Wait(ctx context.Context) error {
 // gate waits for leave to make one further call.
 func (a *Attempt) gate(ctx context.Context) (call *limiter.Call, lease pool.Lease, err error) {
 	rota := a.run.spawner.rota
-	lease, err = rota.Again(a.leased())
-	if err != nil && a.run.spawner.pooled {
-		a.moved(lease)
-		return nil, lease, err
-	}
-	ctx, stop := rota.Within(ctx, lease)
-	defer stop()
 	var elapsed <-chan time.Time
-	_, err = a.run.within(ctx, &elapsed, func(ctx context.Context) error {
-		slot, err := a.regain(ctx)
-		if err == nil {
-			call, err = slot.Wait(ctx)
+	for {
+		lease, err = rota.Again(a.leased())
+		if err != nil && a.run.spawner.pooled {
+			a.moved(lease)
+			return nil, lease, err
 		}
-		return err
-	})
-	if is(err, pool.ErrMoved) {
-		lease, _ = rota.Again(lease)
-		a.moved(lease)
+		within, stop := rota.Within(ctx, lease)
+		_, err = a.run.within(within, &elapsed, func(ctx context.Context) error {
+			slot, err := a.regain(ctx)
+			if err == nil {
+				call, err = slot.Wait(ctx)
+			}
+			return err
+		})
+		stop()
+		if !is(err, pool.ErrMoved) || ctx.Err() != nil {
+			return call, lease, err
+		}
+		// If it is not parked, the host has switched: this attempt stays.
 	}
-	return call, lease, err
 }
 
 // regain returns the attempt's slot. One that a child has lost is made up for by
@@ -149,7 +150,7 @@ func (a *Attempt) regain(ctx context.Context) (*limiter.Slot, error) {
 }
 
 // Report says what a call came to, nil for accepted: it classifies err, feeds
-// the limiter and returns the verdict. It ends nothing. A worker that absorbs
+// the limiter and the pool and returns the verdict. It ends nothing. A worker that absorbs
 // refusals by itself tells the fleet of them with it. An error that has been
 // reported and is then returned from Run is not reported twice.
 func (a *Attempt) Report(err error) retry.Verdict {
@@ -163,7 +164,7 @@ func (a *Attempt) Report(err error) retry.Verdict {
 		ctx = context.WithoutCancel(ctx) // that the run has ended since says nothing about err
 	}
 	a.mu.Unlock()
-	return a.failed(ctx, err)
+	return a.failed(ctx, err, true)
 }
 
 // Progress says that a call was accepted and that its work will not be repeated.
@@ -190,7 +191,8 @@ func (a *Attempt) succeeded(progress bool) {
 	}
 }
 
-func (a *Attempt) failed(ctx context.Context, err error) retry.Verdict {
+// failed tells of a failure. evict is that of run.blame.
+func (a *Attempt) failed(ctx context.Context, err error, evict bool) retry.Verdict {
 	v := a.ask(ctx, err)
 	now := a.run.spawner.clock.Now()
 	a.mu.Lock()
@@ -201,10 +203,17 @@ func (a *Attempt) failed(ctx context.Context, err error) retry.Verdict {
 	a.answered, a.failing = false, true
 	a.calls.leave = nil
 	a.reported, a.verdict = err, v
-	to := a.origin()
+	blamed := known && a.calls.failure.blamed
+	if known {
+		a.calls.failure.blamed = true
+	}
+	to, lease := a.origin(), a.lease
 	a.mu.Unlock()
 	if !known {
 		a.run.report(to, v)
+	}
+	if !blamed {
+		a.run.blame(lease, v, evict)
 	}
 	return v
 }
@@ -232,7 +241,7 @@ func (a *Attempt) finish(err error) retry.Verdict {
 		// Of a worker or a retry.Do inside this one: reported where it was seen.
 		return retry.Verdict{Class: given.Class, Rule: "retried to the end inside"}
 	}
-	return a.failed(a.run.ctx, err)
+	return a.failed(a.run.ctx, err, false) // whoever is refused takes his next place first
 }
 
 // childStopped notes the error of a child that was Canceled.

@@ -92,7 +92,7 @@ func (r *run) enter(priority limiter.Priority) (*place, *limiter.Call, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := rota.Again(r.lease); err != nil {
+	if err := rota.Still(r.lease); err != nil {
 		r.exit(p, false)
 		return nil, nil, err
 	}
@@ -123,16 +123,29 @@ func (r *run) report(to outcall.Reporter, v retry.Verdict) {
 	outcall.Report(to, v)
 }
 
-// exhausted decides on a failure of the credential: its quota is used up, or it was
-// refused. It is parked, and the run goes on with another one if it may, or waits
-// for the first to return if it may do that.
+// blame parks the credential of l, if v is its failure: its quota is used up, or it
+// was refused. With evict those who wait for it look for another at once, and not
+// after this worker has.
+func (r *run) blame(l pool.Lease, v retry.Verdict, evict bool) {
+	if !r.ofCredential(v) || v.Rule == ruleMoved {
+		return
+	}
+	r.spawner.rota.Park(l, pool.Parking{Class: v.Class, Wait: v.RetryAfter, Stated: v.Stated})
+	if evict {
+		r.spawner.rota.Evict()
+	}
+}
+
+// ofCredential reports whether v is a failure that another credential may mend.
+func (r *run) ofCredential(v retry.Verdict) bool {
+	return v.Class == retry.QuotaExhausted || v.Class == retry.Auth && r.spawner.pooled
+}
+
+// exhausted decides on a failure of the credential, which is parked: the run goes on
+// with another one if it may, or waits for the first to return if it may do that.
 func (r *run) exhausted(a *Attempt, v retry.Verdict) decision {
 	rota := r.spawner.rota
-	l := a.leased()
-	if v.Rule != ruleMoved {
-		rota.Park(l, pool.Parking{Class: v.Class, Wait: v.RetryAfter, Stated: v.Stated})
-	}
-	l, err := rota.Again(l)
+	l, err := rota.Again(a.leased())
 	until := l.Until
 	if until.IsZero() {
 		until = r.result.RetryAt
@@ -191,22 +204,25 @@ func (r *run) awaits(parked *pool.ParkedError) decision {
 }
 
 // hop moves the place of a run that goes on at once to another credential. It
-// returns what follows, and whether that is the next attempt, in this place. Those
-// who wait for the old one look for another after that.
-func (r *run) hop(p *place, d decision) (decision, bool) {
+// returns the place of the next attempt; nil if that has to go through the gate, or
+// d is the end. Those who wait for the old one look for another after that.
+func (r *run) hop(p *place, d decision) (*place, decision) {
 	rota := r.spawner.rota
-	if r.verdict.Class == retry.QuotaExhausted || r.verdict.Class == retry.Auth {
+	if r.ofCredential(r.verdict) {
 		defer rota.Evict()
 	}
 	if !d.hops {
-		return d, false
+		return nil, d
 	}
 	if err := r.take(); err != nil {
 		if !movedOn(err) {
 			d = r.stopped(err)
 		}
-		return d, false // else as anybody who finds all of them parked
+		return nil, d // else as anybody who finds all of them parked
 	}
 	gate, ok := r.gates.(*limiter.Gate)
-	return d, ok && p.exchange(gate, gate.Exchange)
+	if !ok {
+		return nil, d
+	}
+	return p.exchange(gate, gate.Exchange), d
 }

@@ -27,11 +27,13 @@ func (s *Spawner) Decide(ctx context.Context, e Effect) error {
 // decide stores what was decided, in place of what this process knows.
 func (e *effects) decide(ctx context.Context, decided Effect) error {
 	id := effectID{decided.Worker, decided.Key}
-	f, err := e.take(id, decided)
+	f, err := e.take(nil, id, decided)
 	if err != nil {
 		return err
 	}
+	keep := f.ended
+	defer func() { e.land(id, f, keep) }() // deferred, because the store may panic
 	err = e.store.Settle(ctx, decided)
-	e.land(id, f, err != nil && f.ended)
+	keep = keep && err != nil
 	return err
 }

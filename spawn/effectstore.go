@@ -67,13 +67,20 @@ func (m *memoryEffects) Settle(_ context.Context, e Effect) error {
 	return nil
 }
 
-// forget drops the effects of a worker. Those in flight stay.
-func (m *memoryEffects) forget(worker string) {
+// forget drops the effects of a worker. Those in flight stay, in the store or in
+// this process.
+func (m *memoryEffects) forget(worker string, flies func(key string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	of := m.effects[worker]
-	maps.DeleteFunc(of, func(_ string, e Effect) bool { return e.State != EffectInFlight })
+	maps.DeleteFunc(of, func(key string, e Effect) bool { return e.State != EffectInFlight && !flies(key) })
 	if len(of) == 0 {
 		delete(m.effects, worker)
 	}
+}
+
+func (m *memoryEffects) knows(worker string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.effects[worker]) > 0
 }

@@ -66,7 +66,7 @@ func (r *run) judge(a *Attempt, err error) decision {
 		return ends(Dead)
 	case r.worker.NoRepeat && (r.accepted || v.Class == retry.Transient):
 		return ends(Dead) // the effect may have been had
-	case v.Class == retry.QuotaExhausted, v.Class == retry.Auth && r.spawner.pooled:
+	case r.ofCredential(v):
 		return r.exhausted(a, v)
 	case v.Class.Refusal():
 		return r.refused(v, r.stormy && !accepted)

@@ -32,8 +32,11 @@ import (
 //     Spawner.Decide says how it was.
 //
 // What is known is kept in Config.Effects: over a death of the process only if
-// that store outlives it, and then the worker must have an ID. An error of the store before fn was run is transient.
-// Safe for concurrent use, with the same key too.
+// that store outlives it, and then the worker must have an ID. The default store
+// forgets it when the run has Succeeded, and Once is an error from then on. An
+// error of the store before fn was run is transient. An empty key is an error.
+// Safe for concurrent use, with the same key too; inside of fn that key is in
+// flight.
 func Once[T any](ctx context.Context, a *Attempt, key string, fn func(context.Context) (T, error)) (T, error) {
 	var value T
 	if fn == nil {
@@ -105,13 +108,16 @@ func (e *effects) once(ctx context.Context, a *Attempt, key string, fn func(cont
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	if key == "" {
+		return nil, errors.New("spawn: Once: the key is empty: it must name the effect, and no other of the worker")
+	}
 	if e.lasting && a.run.carried.nameless {
 		// The next process makes the same ID up, and must not take this one's
 		// effects for its own.
 		return nil, fmt.Errorf("spawn: effect %q: Worker.ID is empty: Once with Config.Effects needs one that lasts", key)
 	}
 	id := effectID{a.run.worker.ID, key}
-	f, err := e.take(id, Effect{Worker: id.worker, Key: key, Attempt: a.id, Time: a.run.spawner.clock.Now()})
+	f, err := e.take(a.run, id, Effect{Worker: id.worker, Key: key, Attempt: a.id, Time: a.run.spawner.clock.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -159,13 +165,16 @@ func (e *effects) once(ctx context.Context, a *Attempt, key string, fn func(cont
 	return f.effect.Result, failure
 }
 
-// take returns the flight of id for the caller alone. If there is none, it is a new
-// one of effect, with an intent of its own.
-func (e *effects) take(id effectID, effect Effect) (*flight, error) {
+// take returns the flight of id for the caller alone, which acts for run by; nil:
+// for a host that decides. If there is none, it is a new one of effect, with an
+// intent of its own.
+func (e *effects) take(by *run, id effectID, effect Effect) (*flight, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f := e.flights[id]
 	switch {
+	case by != nil && by.forgotten:
+		return nil, fmt.Errorf("spawn: effect %q: the run has succeeded, and its effects are forgotten: it may have been had", id.key)
 	case f == nil:
 		e.intents++
 		effect.Intent = e.owner + "-" + strconv.FormatUint(e.intents, 10)
@@ -214,7 +223,7 @@ func (a *Attempt) doubtful(ctx context.Context, err error) bool {
 	if _, panicked := as[*PanicError](err); panicked || is(err, ErrNeedsDecision) {
 		return true
 	}
-	switch retry.Ask(ctx, a.run.spawner.policy.Classifier, err).Class {
+	switch a.ask(ctx, err).Class {
 	case retry.Transient, retry.Canceled:
 		return true
 	case retry.Unknown:
@@ -224,9 +233,22 @@ func (a *Attempt) doubtful(ctx context.Context, err error) bool {
 	}
 }
 
-// forget drops what the default store knows of a worker that has succeeded.
-func (e *effects) forget(worker string) {
-	if m, ok := e.store.(*memoryEffects); ok {
-		m.forget(worker)
+// forget drops what the default store knows of a run that has succeeded. A
+// goroutine that this has left behind begins no effect any more: nobody knows
+// whether it was had.
+func (e *effects) forget(r *run) {
+	m, ok := e.store.(*memoryEffects)
+	if !ok {
+		return
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r.forgotten = true
+	m.forget(r.worker.ID, func(key string) bool { return e.flights[effectID{r.worker.ID, key}] != nil })
+}
+
+// knows reports whether the default store has an effect of that worker.
+func (e *effects) knows(worker string) bool {
+	m, ok := e.store.(*memoryEffects)
+	return ok && m.knows(worker)
 }

@@ -32,7 +32,8 @@ type calls struct {
 type failure struct {
 	verdict retry.Verdict
 	at      time.Time
-	begun   int // calls, by then
+	begun   int  // calls, by then
+	blamed  bool // the pool has been told of it
 }
 
 func (c *calls) give(leave outcall.Reporter, at time.Time) {
@@ -107,10 +108,11 @@ func (c *call) Failed(v retry.Verdict) {
 	now := a.run.spawner.clock.Now()
 	a.mu.Lock()
 	a.answered = false
-	a.calls.failure = &failure{verdict: v, at: now, begun: a.calls.begun}
+	a.calls.failure = &failure{verdict: v, at: now, begun: a.calls.begun, blamed: c.to != nil}
 	a.mu.Unlock()
 	if c.to != nil {
 		a.run.report(c.to, v)
+		a.run.blame(c.lease, v, true)
 	}
 }
 

@@ -162,13 +162,14 @@ func (p *place) leave(give bool) *limiter.Slot {
 	return p.slot
 }
 
-// exchange puts what f returns for p's slot into its place, and reports whether it
-// did. It does nothing to a slot that is borrowed or lent: others count on it.
-func (p *place) exchange(gates Limiter, f func(*limiter.Slot) (*limiter.Slot, error)) bool {
+// exchange ends the place, and returns that of what f returns for its slot: late
+// reports of the attempt that had it go by the old one. nil says that all is as it
+// was. So it is with a slot that is borrowed or lent: others count on it.
+func (p *place) exchange(gates Limiter, f func(*limiter.Slot) (*limiter.Slot, error)) *place {
 	p.family.mu.Lock()
 	if p.state != held || p.lender != nil {
 		p.family.mu.Unlock()
-		return false
+		return nil
 	}
 	p.state = lent // nobody borrows it meanwhile
 	p.family.mu.Unlock()
@@ -177,11 +178,10 @@ func (p *place) exchange(gates Limiter, f func(*limiter.Slot) (*limiter.Slot, er
 	defer p.family.mu.Unlock()
 	if err != nil {
 		p.hold(p.slot)
-		return false
+		return nil
 	}
-	p.gates = gates
-	p.hold(slot)
-	return true
+	p.state = left
+	return newPlace(slot, gates, p.parent)
 }
 
 // waiting returns a channel that is closed when a slot has come back to a place

@@ -37,6 +37,8 @@ type run struct {
 	result   Result
 	verdict  retry.Verdict // of the last attempt
 
+	forgotten bool // its effects are; guarded by effects.mu
+
 	// Guarded by spawner.mu.
 	entry  entry
 	atLast bool // no retry follows the present or next attempt
@@ -83,13 +85,13 @@ func (r *run) try(d decision) decision {
 		goesOn = false
 		err := r.attempt(a)
 		d = r.decided(r.judge(a, err), err)
-		again := false
-		d, again = r.hop(p, d)
+		var next *place
+		next, d = r.hop(p, d)
 		goesOn = d.end == Queued
-		if !again {
+		if next == nil {
 			return d
 		}
-		call = nil
+		p, call = next, nil
 	}
 }
 
@@ -161,7 +163,7 @@ func (r *run) finish(d decision) (Result, error) {
 	r.result.State = d.end
 	r.carried.into(&r.result)
 	if d.end == Succeeded {
-		r.spawner.effects.forget(r.worker.ID)
+		r.spawner.effects.forget(r)
 	}
 	var err error
 	if d.end != Succeeded {

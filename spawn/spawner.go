@@ -164,10 +164,11 @@ func (s *Spawner) enlist(ctx context.Context, r *run, arrival uint64) {
 	s.live[w.ID] = r
 }
 
-// makeID returns an ID that no living worker has.
+// makeID returns an ID that no living worker has, and none whose effects are known:
+// they are not this one's.
 func (s *Spawner) makeID() string {
 	for n := s.arrivals; ; n++ {
-		if id := "worker-" + strconv.FormatUint(n, 10); s.live[id] == nil {
+		if id := "worker-" + strconv.FormatUint(n, 10); s.live[id] == nil && !s.effects.knows(id) {
 			return id
 		}
 	}
