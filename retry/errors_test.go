@@ -96,6 +96,12 @@ func TestProcessError(t *testing.T) {
 		"record before the exit code":               {&retry.ProcessError{ExitCode: 1, Record: []byte(`{"error":{"code":"overloaded_error"}}`), Stderr: []byte("exit")}, retry.Overloaded, 0},
 		"plain failure":                             {&retry.ProcessError{ExitCode: 1, Stderr: []byte("line 429: syntax error")}, retry.Unknown, 0},
 		"killed":                                    {&retry.ProcessError{ExitCode: -1}, retry.Unknown, 0},
+		"killed, with a limit on stderr":            {&retry.ProcessError{ExitCode: -1, Stderr: []byte("rate limit exceeded")}, retry.Unknown, 0},
+		"killed in a shell":                         {&retry.ProcessError{ExitCode: 137, Stderr: []byte("OAuth token has expired")}, retry.Unknown, 0},
+		"killed, with a record":                     {&retry.ProcessError{ExitCode: 137, Record: []byte(`{"error":{"code":"insufficient_quota"}}`)}, retry.QuotaExhausted, 0},
+		"out of memory":                             {&retry.ProcessError{ExitCode: 1, Stderr: []byte("HTTP 429\njava.lang.OutOfMemoryError: Java heap space")}, retry.Unknown, 0},
+		"out of memory, in a container":             {&retry.ProcessError{ExitCode: 1, Stderr: []byte("HTTP 429\nlast state: OOMKilled")}, retry.Unknown, 0},
+		"no OOM in a zoom, or in rooms":             {&retry.ProcessError{ExitCode: 1, Stderr: []byte("Zoom rooms: HTTP 429")}, retry.RateLimited, 0},
 		"got over it long before":                   {&retry.ProcessError{ExitCode: 1, Stderr: []byte("HTTP 429 Too Many Requests, retrying\n" + strings.Repeat("working on it\n", 2000) + "tests failed")}, retry.Unknown, 0},
 	}
 	for name, c := range cases {

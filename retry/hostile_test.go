@@ -89,6 +89,9 @@ func TestStandard_ForeignErrorsNeverPanic(t *testing.T) {
 // mib is a megabyte of words that mean something.
 var mib = strings.Repeat("rate limit is fine { [ ( <a> \"quota\" map[ 429 :: \n", 1<<20/49)
 
+// ten is 10 MB of them.
+var ten = strings.Repeat(mib, 10)
+
 func TestStandard_HugeErrorsCostLittle(t *testing.T) {
 	refusal := "HTTP 429 Too Many Requests: rate limit exceeded, try again in 7s"
 	wide := make([]error, 100_000)
@@ -99,7 +102,6 @@ func TestStandard_HugeErrorsCostLittle(t *testing.T) {
 	for range 10_000 {
 		deep = &circle{deep}
 	}
-	ten := strings.Repeat(mib, 10)
 	cases := map[string]struct {
 		err  error
 		want retry.Class
@@ -114,6 +116,9 @@ func TestStandard_HugeErrorsCostLittle(t *testing.T) {
 		"100,000 members":       {errors.Join(wide...), retry.RateLimited},
 		"10,000 deep":           {deep, retry.Unknown},
 		"header of 1 MB":        {&retry.ResponseError{StatusCode: 429, Header: http.Header{"Retry-After": {strings.Repeat("9", 1<<20)}, mib: {mib}, "Ratelimit": {strings.Repeat(`"a";r=0;t=1,`, 1<<16)}}}, retry.RateLimited},
+		"10 MB in a detail":     {genAIError{Code: 429, Details: []map[string]any{{"reason": strings.Repeat("x", 10<<20)}}}, retry.RateLimited},
+		"10 MB of details":      {genAIError{Code: 429, Details: manyDetails()}, retry.RateLimited},
+		"details without end":   {&roundError{Code: 503, Details: roundDetails()}, retry.Overloaded},
 		"10,000 headers":        {&retry.ResponseError{StatusCode: 429, Header: manyHeaders()}, retry.RateLimited},
 	}
 	for name, c := range cases {
@@ -132,6 +137,28 @@ func TestStandard_HugeErrorsCostLittle(t *testing.T) {
 			t.Logf("%v, %d KiB", took, (after.TotalAlloc-before.TotalAlloc)>>10)
 		})
 	}
+}
+
+func manyDetails() []map[string]any {
+	details := make([]map[string]any, 10_000)
+	for i := range details {
+		details[i] = map[string]any{"metadata": map[string]any{"a": []any{ten, ten, mib}, "b": ten}}
+	}
+	return details
+}
+
+// roundError has details that hold themselves.
+type roundError struct {
+	Code    int
+	Details any
+}
+
+func (e *roundError) Error() string { return "round" }
+
+func roundDetails() any {
+	round := map[string]any{}
+	round["a"], round["b"] = round, []any{round, round}
+	return round
 }
 
 func manyHeaders() http.Header {

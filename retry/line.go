@@ -2,13 +2,16 @@ package retry
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // maxRule bounds a Verdict's Rule, so that a log line stays one.
 const maxRule = 240
 
-// oneLine folds s into one line of at most limit bytes.
+// oneLine folds s into one line of at most limit bytes. Marks that have no shape of
+// their own, such as those that turn the direction of writing, are dropped: what
+// they do to a log does not end with the line.
 func oneLine(s string, limit int) string {
 	if len(s) <= limit && isLine(s) {
 		return s
@@ -16,7 +19,7 @@ func oneLine(s string, limit int) string {
 	if len(s) > 4*limit { // far beyond what can be shown: do not fold it all
 		s = s[:4*limit]
 	}
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+	s = strings.Join(strings.Fields(strings.Map(shown, strings.ToValidUTF8(s, ""))), " ")
 	if len(s) <= limit {
 		return s
 	}
@@ -35,4 +38,12 @@ func isLine(s string) bool {
 		}
 	}
 	return true
+}
+
+// shown drops the runes that are only there to format others.
+func shown(r rune) rune {
+	if unicode.Is(unicode.Cf, r) {
+		return -1
+	}
+	return r
 }

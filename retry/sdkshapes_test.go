@@ -103,6 +103,31 @@ type (
 	gitlabError     struct{ Response *http.Response }  // gitlab and godo ErrorResponse
 	smithyResponse  struct{ Response *hcloudResponse } // smithy transport/http.ResponseError
 	RetryAfterError struct{ Duration time.Duration }   // cenkalti/backoff v5
+	teaError        struct {                           // Alibaba's tea.SDKError: pointers throughout
+		Code, Message *string
+		StatusCode    *int
+	}
+	spotifyError struct { // spotify.Error
+		Message    string
+		Status     int
+		RetryAfter time.Time
+	}
+	ociError     struct{ status int }        // oci common.ServiceError
+	oldAWSError  struct{ code, text string } // aws-sdk-go awserr.Error
+	statusError  struct{ status int }        // of many a home-made client
+	secondsError struct {                    // the same
+		StatusCode int
+		RetryAfter float64
+	}
+	textualError struct { // the same
+		StatusCode int
+		RetryAfter string
+	}
+	stainless struct { // openai-go and anthropic-sdk-go
+		StatusCode int
+		Response   *http.Response
+		dumped     *bool
+	}
 )
 
 func (e *azureError) Error() string     { return "POST https://x.openai.azure.com/" }
@@ -148,6 +173,23 @@ func (e *gitlabError) Error() string            { return "GET: 429" }
 func (e *smithyResponse) Error() string         { return "http response error" }
 func (e *RetryAfterError) Error() string        { return "retry after " + e.Duration.String() }
 
+func (e *teaError) Error() string         { return "SDKError" }
+func (e spotifyError) Error() string      { return "spotify: " + e.Message }
+func (e ociError) Error() string          { return "Error returned by Compute Service" }
+func (e ociError) GetHTTPStatusCode() int { return e.status }
+func (e ociError) GetCode() string        { return "TooManyRequests" }
+func (e oldAWSError) Error() string       { return e.text }
+func (e oldAWSError) Code() string        { return e.code }
+func (e statusError) Error() string       { return "call failed" }
+func (e statusError) Status() int         { return e.status }
+func (e secondsError) Error() string      { return "call failed" }
+func (e textualError) Error() string      { return "call failed" }
+func (e *stainless) Error() string        { return "POST: failed" }
+func (e *stainless) DumpResponse(bool) []byte {
+	*e.dumped = true
+	return []byte("HTTP/1.1 500 Internal Server Error\r\n\r\n")
+}
+
 func TestStandard_ShapesOfSDKs(t *testing.T) {
 	answer := func(status int, headers ...string) *http.Response {
 		h := http.Header{}
@@ -160,6 +202,7 @@ func TestStandard_ShapesOfSDKs(t *testing.T) {
 	perDay := map[string]any{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []any{map[string]any{"quotaId": "RequestsPerDay"}}}
 	k8s := k8sStatus{Kind: "Status", Status: "Failure", Message: "please wait", Reason: "TooManyRequests", Details: &k8sDetails{3}, Code: 429}
 
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	cases := map[string]struct {
 		err   error
 		class retry.Class
@@ -198,17 +241,50 @@ func TestStandard_ShapesOfSDKs(t *testing.T) {
 		"hcloud unavailable":    {hcloudError{"resource_unavailable", "error during placement", nil}, retry.Overloaded, 0, ""},
 		"gitlab":                {&gitlabError{answer(429, "Retry-After", "7")}, retry.RateLimited, 7 * time.Second, ""},
 		"smithy":                {&smithyResponse{&hcloudResponse{answer(503, "x-amz-retry-after", "1500")}}, retry.Overloaded, 1500 * time.Millisecond, ""},
+		"tea":                   {&teaError{ptr("Throttling.User"), ptr("Request was denied due to user flow control."), ptr(429)}, retry.RateLimited, 0, ""},
+		"tea without a status":  {&teaError{Code: ptr("Throttling.User")}, retry.RateLimited, 0, ""},
+		"spotify":               {spotifyError{"API rate limit exceeded", 429, now.Add(30 * time.Second)}, retry.RateLimited, 30 * time.Second, ""},
+		"spotify, past":         {spotifyError{"API rate limit exceeded", 429, now.Add(-time.Second)}, retry.RateLimited, 0, ""},
+		"oci":                   {ociError{429}, retry.RateLimited, 0, ""},
+		"aws of old":            {oldAWSError{"ThrottlingException", "x"}, retry.RateLimited, 0, ""},
+		"code of an own error":  {oldAWSError{"E17", "x"}, retry.Unknown, 0, ""},
+		"a method Status":       {statusError{503}, retry.Overloaded, 0, ""},
+		"an exit status":        {statusError{1}, retry.Unknown, 0, ""},
+		"wait in seconds":       {secondsError{429, 1.5}, retry.RateLimited, 1500 * time.Millisecond, ""},
+		"wait in words":         {textualError{429, "30s"}, retry.RateLimited, 30 * time.Second, ""},
 		"backoff v5":            {&RetryAfterError{11 * time.Second}, retry.RateLimited, 11 * time.Second, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			v := retry.Ask(context.Background(), retry.Standard(frozen(time.Now())), c.err)
+			v := retry.Ask(context.Background(), retry.Standard(frozen(now)), c.err)
 			require.Equal(t, c.class, v.Class, "%s", v)
 			require.Equal(t, c.wait, v.RetryAfter, "%s", v)
 			require.Equal(t, c.wait > 0, v.Stated, "%s", v)
 			if c.scope != "" {
 				require.Equal(t, c.scope, v.Scope, "%s", v)
 			}
+		})
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestStandard_AResponseInReachIsNotDumped(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  stainless
+		want retry.Class
+		dump bool
+	}{
+		"by its status":   {stainless{StatusCode: 429}, retry.RateLimited, false},
+		"by its response": {stainless{Response: &http.Response{StatusCode: 429}}, retry.RateLimited, false},
+		"out of reach":    {stainless{}, retry.Transient, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dumped := false
+			c.err.dumped = &dumped
+			v := retry.Ask(t.Context(), retry.Standard(nil), &c.err)
+			require.Equal(t, c.want, v.Class, "%s", v)
+			require.Equal(t, c.dump, dumped, "a dump rewrites the response's body")
 		})
 	}
 }

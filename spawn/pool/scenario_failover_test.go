@@ -221,20 +221,19 @@ func TestP6_ARefusedSecret(t *testing.T) {
 
 func TestP7_AKilledWorkerBlamesNoCredential(t *testing.T) {
 	for name, died := range map[string]*retry.ProcessError{
-		"signal":    {Err: errors.New("signal: killed"), ExitCode: -9, Stderr: []byte("token may be expired")},
-		"exit 137":  {Err: errors.New("exit status 137"), ExitCode: 137, Stderr: []byte("token may be expired")},
-		"in words":  {Err: errors.New("exit status 1"), ExitCode: 1, Stderr: []byte("out of memory; token may be expired")},
-		"a control": {Err: errors.New("exit status 1"), ExitCode: 1, Stderr: []byte("Zoom subscription expired")},
+		"signal":            {Err: errors.New("signal: killed"), ExitCode: -9, Stderr: []byte("OAuth token has expired")},
+		"signal, a limit":   {Err: errors.New("signal: killed"), ExitCode: -1, Stderr: []byte("rate limit exceeded")},
+		"exit 137":          {Err: errors.New("exit status 137"), ExitCode: 137, Stderr: []byte("warn: OAuth token has expired, refreshing")},
+		"exit 137, a limit": {Err: errors.New("exit status 137"), ExitCode: 137, Stderr: []byte("rate limit exceeded")},
+		"in words":          {Err: errors.New("exit status 1"), ExitCode: 1, Stderr: []byte("out of memory; OAuth token has expired")},
+		"in short":          {Err: errors.New("exit status 1"), ExitCode: 1, Stderr: []byte("rate limit exceeded\nOOM killed")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, setup{}, func(s *scene) {
 				r, err := s.run("w", func(callTo) error { return died })
 				require.Error(t, err)
-				if name == "a control" {
-					require.NotContains(t, r.Attempts[0].Verdict.Rule, "memory", "no zoom is an OOM")
-					return
-				}
 				require.Equal(t, spawn.Dead, r.State)
+				require.Equal(t, []retry.Class{retry.Unknown}, classes(r))
 				require.Equal(t, "A", s.seen())
 				require.Empty(t, s.parked())
 				require.Empty(t, s.opened())
@@ -243,6 +242,18 @@ func TestP7_AKilledWorkerBlamesNoCredential(t *testing.T) {
 			})
 		})
 	}
+	t.Run("a control: the same words of one that was not killed", func(t *testing.T) {
+		play(t, setup{}, func(s *scene) {
+			died := &retry.ProcessError{Err: errors.New("exit status 1"), ExitCode: 1, Stderr: []byte("Zoom: OAuth token has expired")} // no zoom is an OOM
+			r, err := s.run("w", fails("A", died))
+			require.NoError(t, err)
+			require.Equal(t, spawn.Succeeded, r.State)
+			require.Equal(t, "AB", s.seen())
+			require.Equal(t, map[string]float64{"A": -1}, s.parked())
+			require.Empty(t, s.opened())
+			require.Empty(t, s.deaths)
+		})
+	})
 }
 
 func TestP8_OneSwitchForAll(t *testing.T) {

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdoff-go/holdoff/retry/internal/loosejson"
+	"github.com/holdoff-go/holdoff/retry/internal/when"
 )
 
 // A role says how a field of a foreign error is read.
@@ -27,12 +27,22 @@ const (
 	roleMessage
 )
 
+// isPlain reports whether what a pointer of that role points at is as good as the
+// value: SDKs that are made from a specification have pointers throughout.
+func (r role) isPlain() bool {
+	switch r {
+	case roleStatus, roleCode, roleBody, roleWait, roleMessage:
+		return true
+	}
+	return false
+}
+
 // fieldRoles are the names under which SDKs keep what an answer said.
 var fieldRoles = []struct {
 	name string
 	role role
 }{
-	{"StatusCode", roleStatus}, {"HTTPStatusCode", roleStatus}, {"HttpStatusCode", roleStatus}, {"HTTPCode", roleStatus},
+	{"StatusCode", roleStatus}, {"HTTPStatusCode", roleStatus}, {"HttpStatusCode", roleStatus}, {"HTTPCode", roleStatus}, {"HTTPStatus", roleStatus}, {"HttpStatus", roleStatus},
 	{"Response", roleResponse}, {"RawResponse", roleResponse},
 	{"Header", roleHeader}, {"Headers", roleHeader}, {"ResponseHeaders", roleHeader},
 	{"Code", roleCode}, {"Status", roleCode}, {"ErrorCode", roleCode}, {"Type", roleCode}, {"Reason", roleCode}, {"Cause", roleCode}, {"Scope", roleCode}, {"Err", roleCode},
@@ -47,7 +57,7 @@ var fieldRoles = []struct {
 type layout struct {
 	fields   []field
 	status   bool // has GRPCStatus or Status
-	code     bool // has Code, as connect's error
+	code     bool // has Code, as connect's error and AWS's of old
 	response bool // has Response or HTTPResponse
 	methods  bool // has any of the methods that Methods asks for
 }
@@ -88,6 +98,11 @@ func (e *Evidence) Fields(err error) {
 			try(func() { e.field(v, &l.fields[i]) })
 		}
 	})
+	if x, ok := err.(interface{ DumpResponse(bool) []byte }); ok && e.Status == 0 {
+		// It rewrites the response's body, which is not safe from two goroutines,
+		// and so is asked only where the response itself is out of reach.
+		try(func() { e.dump(x.DumpResponse(true)) })
+	}
 }
 
 func layoutOf(err error) *layout {
@@ -116,7 +131,7 @@ func newLayout(t reflect.Type) *layout {
 	if m, ok := t.MethodByName("Status"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 {
 		l.status = true
 	}
-	if m, ok := t.MethodByName("Code"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 && m.Type.Out(0).Kind() == reflect.Uint32 {
+	if m, ok := t.MethodByName("Code"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 {
 		l.code = true
 	}
 	if m, ok := t.MethodByName("HTTPResponse"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 {
@@ -158,7 +173,7 @@ func (e *Evidence) field(v reflect.Value, f *field) {
 		return
 	}
 	for range 2 {
-		if fv.Kind() != reflect.Interface && !(fv.Kind() == reflect.Pointer && f.role == roleWait) {
+		if fv.Kind() != reflect.Interface && !(fv.Kind() == reflect.Pointer && f.role.isPlain()) {
 			break
 		}
 		fv = fv.Elem()
@@ -281,14 +296,29 @@ func (e *Evidence) bodyField(v reflect.Value) {
 }
 
 func (e *Evidence) waitField(v reflect.Value, name string) {
-	if d, ok := v.Interface().(time.Duration); ok {
-		if d > 0 {
-			e.State(RetryAfter, d, name)
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		if x > 0 {
+			e.State(RetryAfter, x, name)
+		}
+		return
+	case time.Time:
+		if x.After(e.Now) {
+			e.State(RetryAfter, x.Sub(e.Now), name)
 		}
 		return
 	}
-	if v.CanInt() && v.Int() > 0 {
+	switch {
+	case v.CanInt() && v.Int() > 0:
 		e.seconds(float64(v.Int()), name)
+	case v.CanUint() && v.Uint() > 0:
+		e.seconds(float64(v.Uint()), name)
+	case v.CanFloat() && v.Float() > 0:
+		e.seconds(v.Float(), name)
+	case v.Kind() == reflect.String:
+		if d, ok := when.RetryAfter(v.String(), e.Now, time.Time{}); ok && d > 0 {
+			e.State(Body, d, name)
+		}
 	}
 }
 
@@ -319,11 +349,7 @@ func (e *Evidence) detailsField(v reflect.Value) {
 	default:
 		return
 	}
-	text, err := json.Marshal(v.Interface())
-	if err != nil {
-		return
-	}
-	if parsed, ok := loosejson.Parse(bound(string(text))); ok {
+	if parsed, ok := loosejson.Parse(printed(v)); ok {
 		e.value(parsed, 1, true)
 	}
 }

@@ -17,8 +17,8 @@ func (e *Evidence) reflectMethods(v reflect.Value, l *layout) {
 			try(func() { e.status(m.Call(nil)[0]) })
 		}
 	}
-	if l.code && e.GRPC == 0 {
-		try(func() { e.grpcCode(v.MethodByName("Code").Call(nil)[0]) })
+	if l.code {
+		try(func() { e.codeResult(v.MethodByName("Code").Call(nil)[0]) })
 	}
 	if l.response {
 		if m := v.MethodByName("HTTPResponse"); m.IsValid() {
@@ -26,6 +26,26 @@ func (e *Evidence) reflectMethods(v reflect.Value, l *layout) {
 		} else if m := v.MethodByName("Response"); m.IsValid() {
 			try(func() { e.response(m.Call(nil)[0]) })
 		}
+	}
+}
+
+// codeResult notes what a method Code returns: gRPC's code, a provider's, or an
+// HTTP status.
+func (e *Evidence) codeResult(v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.Uint32:
+		e.grpcCode(v)
+	case v.CanInt():
+		e.statusResult(v)
+	case v.Kind() == reflect.String:
+		e.Code(v.String())
+	}
+}
+
+// statusResult notes a number that a method returns, if it can be an HTTP status.
+func (e *Evidence) statusResult(v reflect.Value) {
+	if n := v.Int(); n >= 400 && n < 600 {
+		e.HTTPStatus(int(n))
 	}
 }
 
@@ -37,8 +57,12 @@ func (e *Evidence) grpcCode(v reflect.Value) {
 	}
 }
 
-// status notes a *status.Status of gRPC, or a Status of Kubernetes.
+// status notes a *status.Status of gRPC, a Status of Kubernetes, or a number.
 func (e *Evidence) status(v reflect.Value) {
+	if v.CanInt() {
+		e.statusResult(v)
+		return
+	}
 	if v.Kind() == reflect.Pointer && v.IsNil() {
 		return
 	}
@@ -142,7 +166,7 @@ func protoDuration(v reflect.Value) (time.Duration, bool) {
 		return 0, false
 	}
 	seconds, nanos := v.FieldByName("Seconds"), v.FieldByName("Nanos")
-	if !seconds.CanInt() || !nanos.CanInt() || seconds.Int() > int64(365*24*time.Hour/time.Second)*290 {
+	if !seconds.CanInt() || !nanos.CanInt() || seconds.Int() < 0 || nanos.Int() < 0 || seconds.Int() > int64(365*24*time.Hour/time.Second)*290 {
 		return 0, false
 	}
 	return time.Duration(seconds.Int())*time.Second + time.Duration(nanos.Int()), true

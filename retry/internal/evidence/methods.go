@@ -31,6 +31,12 @@ func (e *Evidence) Methods(err error, h *Hints) {
 	if x, ok := err.(interface{ GetHttpStatusCode() int }); ok {
 		try(func() { status(x.GetHttpStatusCode()) })
 	}
+	if x, ok := err.(interface{ GetHTTPStatusCode() int }); ok {
+		try(func() { status(x.GetHTTPStatusCode()) })
+	}
+	if x, ok := err.(interface{ GetStatusCode() int }); ok {
+		try(func() { status(x.GetStatusCode()) })
+	}
 	if x, ok := err.(interface{ HTTPCode() int }); ok {
 		try(func() { status(x.HTTPCode()) })
 	}
@@ -43,6 +49,7 @@ func (e *Evidence) Methods(err error, h *Hints) {
 func hasMethods(err error) bool {
 	switch err.(type) {
 	case interface{ StatusCode() int }, interface{ HTTPStatusCode() int }, interface{ GetHttpStatusCode() int }, interface{ HTTPCode() int },
+		interface{ GetHTTPStatusCode() int }, interface{ GetStatusCode() int }, interface{ GetCode() string }, interface{ RetryAfter() time.Time },
 		interface{ ErrorCode() string }, interface{ ErrorMessage() string }, interface{ Reason() string }, interface{ Metadata() map[string]string },
 		interface{ Meta() http.Header }, interface{ RawJSON() string }, interface{ DumpResponse(bool) []byte },
 		interface{ RetryAfter() time.Duration }, interface{ GetRetryAfter() time.Duration }, interface{ NextRetryDelay() time.Duration },
@@ -58,6 +65,9 @@ func (e *Evidence) sdkMethods(err error) {
 	if x, ok := err.(interface{ ErrorCode() string }); ok {
 		try(func() { e.codeMethod(x.ErrorCode()) })
 	}
+	if x, ok := err.(interface{ GetCode() string }); ok {
+		try(func() { e.Code(x.GetCode()) })
+	}
 	if x, ok := err.(interface{ ErrorMessage() string }); ok {
 		try(func() { e.say(x.ErrorMessage(), 1) })
 	}
@@ -72,11 +82,6 @@ func (e *Evidence) sdkMethods(err error) {
 	}
 	if x, ok := err.(interface{ RawJSON() string }); ok {
 		try(func() { e.Text(x.RawJSON(), true) })
-	}
-	if x, ok := err.(interface{ DumpResponse(bool) []byte }); ok && e.Status == 0 {
-		// It may rewrite the response's body, and so is asked only where the
-		// response itself is out of reach.
-		try(func() { e.dump(x.DumpResponse(true)) })
 	}
 }
 
@@ -120,6 +125,9 @@ func (e *Evidence) waitMethods(err error) {
 	}
 	if x, ok := err.(interface{ RetryAfter() time.Duration }); ok {
 		try(func() { state(RetryAfter, x.RetryAfter(), "RetryAfter()") })
+	}
+	if x, ok := err.(interface{ RetryAfter() time.Time }); ok {
+		try(func() { state(RetryAfter, x.RetryAfter().Sub(e.Now), "RetryAfter()") })
 	}
 	if x, ok := err.(interface{ GetRetryAfter() time.Duration }); ok {
 		try(func() { state(RetryAfter, x.GetRetryAfter(), "GetRetryAfter()") })
