@@ -25,6 +25,46 @@ func TestStatusIn(t *testing.T) {
 		"500 internal server error, then 429 too many requests": 429,
 		"get url: 403 you have exceeded":                        403,
 		"(status 403 forbidden)":                                403,
+		"429 status code (no body)":                             429,
+		"Error: 402 status code (no body)":                      402,
+		"400 Client Error: Bad Request for url: URL":            400,
+		"529 Server Error: Unknown for url":                     529,
+		"HTTP status server error (529 <unknown status code>)":  529,
+		"ClientResponseError: 403, message='Forbidden'":         403,
+		"429, message='', url=URL":                              429,
+		"too many 503 error responses":                          503,
+		"InvalidArgument: 400 Request contains an argument":     400,
+		"exceptions.ResourceExhausted: 429 Quota exceeded":      429,
+		"Error: 402 You have no quota":                          402,
+		"Unexpected response code: 500 (No leader)":             500,
+		"Server returned HTTP response code: 503 for URL":       503,
+		"does not indicate success: 520 (<none>)":               520,
+		"x\nCode: 403. Errors:":                                 403,
+		"Response{protocol=h2, code=529, message=, url=URL}":    529,
+		"failed: code=429 msg=slow down":                        429,
+		"received 429 response from server":                     429,
+		"received a 503 from upstream":                          503,
+		"HTTP response from `URL` (1.2.3.4), got 429":           429,
+		"the API answered with a 529":                           529,
+		"resulted in a `529` response":                          529,
+		"Status code was 429 and not [200]":                     429,
+		"request failed (429)":                                  429,
+		"Error fetching from URL: [503 ] x":                     503,
+		"expected status code 200 but got 429":                  0,
+		"expect 200, got 429 from the server":                   0,
+		"Received: 429":                                         0,
+		"assert 429 == 200":                                     0,
+		"received 429 bytes from server":                        0,
+		"the server returned 500 rows":                          0,
+		"got 429, server was slow, want 200":                    0,
+		"sum() returned 429":                                    0,
+		"area code: 503":                                        0,
+		"exit code=429":                                         0,
+		"the code 429":                                          0,
+		"Error: 429 Tests failed":                               0,
+		"TestResults: 429 Passed":                               0,
+		"LineCount: 429 Over the limit":                         0,
+		"429 tests passed":                                      0,
 		"main.go:429:17: undefined":                             0,
 		"processed 429 files":                                   0,
 		"error: 429 files could not be formatted":               0,
@@ -38,6 +78,32 @@ func TestStatusIn(t *testing.T) {
 	}
 	for text, want := range cases {
 		t.Run(text, func(t *testing.T) { require.Equal(t, want, statusIn(text)) })
+	}
+}
+
+func TestGRPCCodeIn(t *testing.T) {
+	cases := map[string]int{
+		"rpc error: code = Unavailable desc = x":                    14,
+		"rpc error: code = ResourceExhausted desc = x":              8,
+		"io.grpc.StatusRuntimeException: UNAVAILABLE: io exception": 14,
+		"io.grpc.StatusRuntimeException: CANCELLED":                 1,
+		"status = StatusCode.RESOURCE_EXHAUSTED\n\tdetails = \"x\"": 8,
+		`Status(StatusCode="Unauthenticated", Detail="x")`:          16,
+		`status: PermissionDenied, message: "x"`:                    7,
+		"ConnectError: [unavailable] Error":                         14,
+		"twirp error unauthenticated: bad token":                    16,
+		"Error: 14 UNAVAILABLE: No connection established":          14,
+		"8 RESOURCE_EXHAUSTED: x":                                   8,
+		"Error: 13 UNAVAILABLE: x":                                  0,
+		"UNKNOWN: x":                                                0,
+		"exit code = 1":                                             0,
+		"code = Internals":                                          0,
+		"status: unknown":                                           0,
+		"[internal] starting":                                       0,
+		"":                                                          0,
+	}
+	for text, want := range cases {
+		t.Run(text, func(t *testing.T) { require.Equal(t, want, grpcCodeIn(text)) })
 	}
 }
 

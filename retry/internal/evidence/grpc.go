@@ -3,7 +3,6 @@ package evidence
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -177,20 +176,4 @@ func stringOf(v reflect.Value) string {
 		return v.String()
 	}
 	return ""
-}
-
-// grpcNames are the codes as grpc-go prints them, in lower case, by number.
-var grpcNames = [...]string{
-	1: "canceled", "unknown", "invalidargument", "deadlineexceeded", "notfound", "alreadyexists", "permissiondenied", "resourceexhausted",
-	"failedprecondition", "aborted", "outofrange", "unimplemented", "internal", "unavailable", "dataloss", "unauthenticated",
-}
-
-// grpcCodeNamed returns the code whose name text starts with, or 0.
-func grpcCodeNamed(text string) int {
-	for code, name := range grpcNames {
-		if name != "" && strings.HasPrefix(text, name) {
-			return code
-		}
-	}
-	return 0
 }

@@ -5,23 +5,30 @@ import (
 	"strings"
 )
 
-// statusIn returns the HTTP status that a cleaned text in lower case speaks of,
-// or 0. Three digits alone are no status: they must follow a word such as
-// "status", or be followed by the status's own name. 429 is preferred to others.
-func statusIn(lower string) int {
+// statusIn returns the HTTP status that a cleaned text speaks of, or 0. Three
+// digits alone are no status: the words around them must make them one. 429 is
+// preferred to others.
+func statusIn(text string) int {
 	found := 0
-	for at := 0; at < len(lower); at++ {
-		if !isDigit(lower[at]) {
+	lower := ""
+	for at := 0; at < len(text); at++ {
+		if !isDigit(text[at]) {
 			continue
 		}
 		end := at
-		for end < len(lower) && isDigit(lower[end]) {
+		for end < len(text) && isDigit(text[end]) {
 			end++
 		}
-		if end-at == 3 && (lower[at] == '4' || lower[at] == '5') {
-			status := int(lower[at]-'0')*100 + int(lower[at+1]-'0')*10 + int(lower[at+2]-'0')
-			if (found == 0 || status == http.StatusTooManyRequests) && isStatus(lower, at, end, status) {
-				found = status
+		if end-at == 3 && (text[at] == '4' || text[at] == '5') {
+			status := int(text[at]-'0')*100 + int(text[at+1]-'0')*10 + int(text[at+2]-'0')
+			if found == 0 || status == http.StatusTooManyRequests {
+				if lower == "" {
+					lower = lowerASCII(text)
+				}
+				n := numeral{text, lower[:at], lower[end:], status}
+				if n.isStatus() {
+					found = status
+				}
 			}
 		}
 		at = end
@@ -29,65 +36,181 @@ func statusIn(lower string) int {
 	return found
 }
 
-// statusCues are the words behind which three digits are a status.
-var statusCues = []string{
-	"status", "status code", "statuscode", "status_code", "error status", "last status",
-	"http", "http/1.0", "http/1.1", "http/2", "http/2.0", "http error", "http status", "http code",
-	"error code", "errcode", "api error", "apierror", "response", "returned error", "request rejected",
-	"responded with", "server returned", "failed with", "rejected with", "url", "error",
+// A numeral is three digits in a text: what stands before and after them, in
+// lower case.
+type numeral struct {
+	text          string // the whole, as written
+	before, after string
+	status        int
 }
 
-// counted are the words that make a number before them a count.
-var counted = []string{
-	"byte", "kb", "mb", "ms", "file", "line", "item", "test", "error", "time", "record", "row", "token", "of ", "request", "character", "word", "page", "result", "entr",
+func (n *numeral) isStatus() bool {
+	switch {
+	case n.isNPM():
+		return true
+	case n.isPart():
+		return false
+	}
+	// The status's own name or a noun behind it.
+	after := strings.TrimLeft(n.after, " :-)]\"'`,<")
+	if isNamed(after, n.status) || startsWithWord(after, nounsBehind) {
+		return !n.isAssertion()
+	}
+	if behind := strings.TrimLeft(n.after, " "); startsWithAny(behind, counted) || startsWithWord(behind, units) {
+		return false
+	}
+	// A noun or a verb before it.
+	before := strings.TrimRight(n.before, " :=\"'`#([")
+	if endsWithWord(before, cues) {
+		return !n.isAssertion()
+	}
+	if startsWithAny(strings.TrimLeft(n.after, " "), tallied) {
+		return false
+	}
+	return n.isCode(before) || n.isOfError(before) || n.isAnswer(before)
 }
 
-func isStatus(text string, at, end, status int) bool {
-	if end < len(text) && (isWord(text[end]) || end+1 < len(text) && strings.IndexByte(".:,-/", text[end]) >= 0 && isDigit(text[end+1])) {
-		return false // part of a longer word or number, or a place in a file
+// isNPM reports whether the digits are those of npm's E429.
+func (n *numeral) isNPM() bool {
+	b, ok := strings.CutSuffix(n.before, "e")
+	return ok && (b == "" || b[len(b)-1] == ' ') && !n.goesOn()
+}
+
+// isPart reports whether the digits belong to a longer word or number, or are a
+// place in a file.
+func (n *numeral) isPart() bool {
+	b := n.before
+	if b == "" || n.goesOn() {
+		return n.goesOn()
 	}
-	before := text[:at]
-	if before != "" {
-		switch c := before[len(before)-1]; {
-		case c == 'e':
-			return len(before) == 1 || before[len(before)-2] == ' ' // npm's E429
-		case isWord(c), c == '.', c == '-', c == '/', c == ':' && len(before) > 1 && isWord(before[len(before)-2]):
-			return false
-		}
+	c := b[len(b)-1]
+	return isWord(c) || c == '.' || c == '-' || c == '/' || c == ':' && len(b) > 1 && isWord(b[len(b)-2])
+}
+
+func (n *numeral) goesOn() bool {
+	a := n.after
+	return a != "" && (isWord(a[0]) || len(a) > 1 && strings.IndexByte(".:,-/", a[0]) >= 0 && isDigit(a[1]))
+}
+
+// cues are the words behind which three digits are a status.
+var cues = []string{
+	"status", "status code", "statuscode", "status_code", "error status", "last status", "status was", "status code was", "status is", "status code is", "status of",
+	"http", "http/1.0", "http/1.1", "http/2", "http/2.0", "http/3", "http error", "http status", "http code", "httpstatus", "http_status", "http_code", "httpcode", "http response",
+	"error code", "errcode", "api error", "apierror", "client error", "server error", "response", "response code", "response_code", "responsecode", "returned error", "request rejected", "indicate success",
+	"responded with", "responded with a", "server returned", "server returned a", "failed with", "failed with a", "rejected with", "rejected with a", "resulted in a", "resulted in",
+	"request failed", "call failed", "fetch failed", "query failed", "download failed", "upload failed", "handshake failed",
+}
+
+// nounsBehind make the digits before them a status: "429 Client Error",
+// "too many 503 error responses", "402 status code (no body)", "403, message='…'".
+var nounsBehind = []string{"status code", "status", "client error", "server error", "error response", "error responses", "http error", "http response", "unknown status code", "message="}
+
+// counted are the words that make a number before them a count, and tallied
+// those that do where little else makes it a status.
+var (
+	counted = []string{
+		"byte", "file", "line", "item", "test", "errors", "times", "record", "row", "token", "of ", "requests", "responses", "character", "word", "page", "result", "entr",
 	}
-	after := strings.TrimLeft(text[end:], " :-)]\"'")
-	if isNamed(after, status) {
-		return !isAssertion(before)
+	units   = []string{"kb", "mb", "gb", "ms", "s"}
+	tallied = []string{
+		"passed", "failed", "pass", "fail", "ok", "skipped", "problem", "warning", "issue", "second", "minute", "hour", "day", "%", "retries", "attempt", "users", "messages", "connections", "column",
 	}
-	for _, word := range counted {
-		if strings.HasPrefix(strings.TrimLeft(text[end:], " "), word) {
-			return false
-		}
+)
+
+// isCode reports whether the digits stand behind "code=429", or behind "code: 429"
+// where that starts a clause. An area code or an exit code is none.
+func (n *numeral) isCode(before string) bool {
+	rest, ok := strings.CutSuffix(before, "code")
+	if !ok || rest != "" && isWord(rest[len(rest)-1]) {
+		return false
 	}
-	before = strings.TrimRight(before, " :=\"'#(")
-	for _, cue := range statusCues {
-		b, ok := strings.CutSuffix(before, cue)
-		if !ok || b != "" && isWord(b[len(b)-1]) {
-			continue
-		}
-		switch cue {
-		case "error": // too common a word: "error: 429 widgets are broken"
-			return strings.TrimSpace(text[end:]) == "" || strings.IndexByte(",:({[)", strings.TrimLeft(text[end:], " ")[0]) >= 0
-		case "url": // GET URL: 403 You have …
-			return strings.HasSuffix(text[:at], ": ")
-		}
-		return !isAssertion(before)
+	rest = strings.TrimRight(rest, " ")
+	starts := rest == "" || strings.IndexByte("\n:;,.([{-|", rest[len(rest)-1]) >= 0
+	switch sign := strings.TrimLeft(n.before[len(before):], " \"'"); {
+	case strings.HasPrefix(sign, "="):
+		return !strings.HasSuffix(rest, "exit")
+	case strings.HasPrefix(sign, ":"):
+		return starts
 	}
 	return false
 }
 
-// isAssertion reports whether the words before a status are a failed test's.
-func isAssertion(before string) bool {
-	before = before[max(0, len(before)-32):]
-	if i := strings.LastIndex(before, "expected "); i >= 0 && (i < 2 || before[i-2:i] != "un") {
+// isOfError reports whether the digits stand behind an error's name, and before
+// what cannot be counted: "ClientResponseError: 403, …", "InvalidArgument: 400
+// Request contains", "Error: 402 You have". "error: 429 widgets are broken" counts.
+func (n *numeral) isOfError(before string) bool {
+	gap := n.before[len(before):]
+	name := before[strings.LastIndexAny(before, " \n(\"'`[")+1:]
+	if name == "url" { // GET URL: 403 You have …, URL: [503 ] …
+		return strings.HasPrefix(gap, ": ")
+	}
+	if !strings.HasSuffix(name, "error") && !strings.HasSuffix(name, "exception") && !n.isNameOf(name[strings.LastIndexByte(name, '.')+1:]) || n.isAssertion() {
+		return false
+	}
+	rest := strings.TrimSpace(n.after)
+	if rest == "" || strings.IndexByte(",:({[)", rest[0]) >= 0 {
 		return true
 	}
-	return strings.HasSuffix(before, "got ") || strings.Contains(before, "want ") || strings.Contains(before, "wanted ")
+	said := strings.TrimLeft(n.text[len(n.text)-len(n.after):], " ")
+	return strings.HasPrefix(gap, ":") && said[0] >= 'A' && said[0] <= 'Z' // a sentence
+}
+
+// isNameOf reports whether name is that of the status or of a gRPC code, as
+// google.api_core calls its exceptions.
+func (n *numeral) isNameOf(name string) bool {
+	return name != "" && (grpcCodeNamed(name) != 0 || name == lowerASCII(strings.ReplaceAll(http.StatusText(n.status), " ", "")))
+}
+
+// verbs are those by which an answer came, and peers who it came from: "received
+// a 503 from upstream", "HTTP response from …, got 429".
+var (
+	verbs = []string{"received", "got", "returned", "responded", "answered", "answered with", "replied", "replied with", "gave", "sent", "sends", "returns"}
+	peers = []string{"http", "server", "upstream", "api", "endpoint", "url", "proxy", "gateway", "provider", "backend", "response", "host", "origin", "service", "registry", "remote", "peer"}
+)
+
+func (n *numeral) isAnswer(before string) bool {
+	if !strings.HasSuffix(n.before, " ") || before != strings.TrimRight(n.before, " ") {
+		return false // "Received: 429" is a test's
+	}
+	before = strings.TrimSuffix(strings.TrimSuffix(before, " a"), " an")
+	return endsWithWord(before, verbs) && n.hasPeer() && !n.isAssertion()
+}
+
+// line returns what stands before and after the digits in their line, within reach.
+func (n *numeral) line() (before, after string) {
+	const reach = 160
+	before = n.before[max(0, len(n.before)-reach):]
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	after, _, _ = strings.Cut(n.after[:min(len(n.after), reach)], "\n")
+	return before, after
+}
+
+// hasPeer reports whether the line speaks of someone who could have answered.
+func (n *numeral) hasPeer() bool {
+	before, after := n.line()
+	if name := strings.TrimLeft(after, " "); isNamed(name, n.status) { // "Internal Server Error" is no server
+		after = name[len(http.StatusText(n.status)):]
+	}
+	for _, peer := range peers {
+		if hasWord(before, peer) || hasWord(after, peer) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAssertion reports whether the line is a failed test's: "expected 200, got 429",
+// "got 429, want 200".
+func (n *numeral) isAssertion() bool {
+	const reach = 40
+	before, after := n.line()
+	before, after = before[max(0, len(before)-reach):], after[:min(len(after), reach)]
+	for _, word := range [...]string{"expected", "expect", "want", "wanted", "assert"} {
+		if hasWord(before, word) {
+			return true
+		}
+	}
+	return hasWord(after, "want") || hasWord(after, "wanted") || strings.HasSuffix(before, "got ") && !n.hasPeer()
 }
 
 // isNamed reports whether text starts with the status's own name.
@@ -97,6 +220,61 @@ func isNamed(text string, status int) bool {
 		name = "overloaded"
 	}
 	return name != "" && len(text) >= len(name) && strings.EqualFold(text[:len(name)], name)
+}
+
+// startsWithWord reports whether text starts with one of the words, whole.
+func startsWithWord(text string, words []string) bool {
+	for _, w := range words {
+		if strings.HasPrefix(text, w) && (len(text) == len(w) || !isWord(text[len(w)]) || w[len(w)-1] == '=') {
+			return true
+		}
+	}
+	return false
+}
+
+func startsWithAny(text string, starts []string) bool {
+	for _, s := range starts {
+		if strings.HasPrefix(text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// endsWithWord reports whether text ends with one of the words, whole.
+func endsWithWord(text string, words []string) bool {
+	for _, w := range words {
+		if rest, ok := strings.CutSuffix(text, w); ok && (rest == "" || !isWord(rest[len(rest)-1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasWord reports whether word stands in text, whole.
+func hasWord(text, word string) bool {
+	for {
+		i := strings.Index(text, word)
+		if i < 0 {
+			return false
+		}
+		end := i + len(word)
+		if (i == 0 || !isWord(text[i-1])) && (end == len(text) || !isWord(text[end])) {
+			return true
+		}
+		text = text[end:]
+	}
+}
+
+// lowerASCII is strings.ToLower for the letters whose length it does not change.
+func lowerASCII(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -16,12 +16,12 @@ func (e *Evidence) Text(text string, isError bool) { e.text(text, 0, isError, fa
 func (e *Evidence) Prose(text string) {
 	text = e.structure(plain(ends(text, maxSaid/4, maxSaid*3/4)), 0, false)
 	e.note(&e.free, text)
-	lower := strings.ToLower(e.Free())
-	if status := statusIn(lower); status != 0 && e.Inner == 0 {
+	free := e.Free()
+	if status := statusIn(free); status != 0 && e.Inner == 0 {
 		e.inner(status)
 	}
-	if _, name, found := strings.Cut(lower, "code = "); found && e.GRPC == 0 {
-		e.GRPC = grpcCodeNamed(name)
+	if e.GRPC == 0 {
+		e.GRPC = grpcCodeIn(free)
 	}
 	for _, before := range [...]string{"api error ", "An error occurred ("} { // AWS, in Go and in Python
 		if _, code, found := strings.Cut(text, before); found {
@@ -95,7 +95,7 @@ func announced(before string) bool {
 	if strings.HasSuffix(line, ":") && (strings.Contains(line, "error") || strings.Contains(line, "Error") || strings.Contains(line, "failed")) {
 		return true
 	}
-	return statusIn(strings.ToLower(line)) != 0
+	return statusIn(line) != 0
 }
 
 func (e *Evidence) value(v loosejson.Value, depth int, isError bool) {
