@@ -51,7 +51,9 @@ func (t *tally) arrive(c *Call, now time.Time) {
 	if t.counts.Calls == 1 {
 		t.first = now
 	}
-	c.N, c.At, c.InFlight = t.counts.Calls, now.Sub(t.first), t.inFlight
+	// Calls that cross may come in the wrong order of their times: one that read the
+	// clock before the first did arrives with it.
+	c.N, c.At, c.InFlight = t.counts.Calls, max(now.Sub(t.first), 0), t.inFlight
 }
 
 // end counts a call out.

@@ -19,6 +19,9 @@ type Config struct {
 	Latency time.Duration
 	// Script says what becomes of each call; nil accepts all.
 	Script Script
+	// Listen is the address that Start listens at, such as 127.0.0.1:8089; empty is a
+	// free loopback port. New ignores it.
+	Listen string
 	// Clock measures latencies and the times a Script sees; nil is the real one.
 	Clock clock.Clock
 }
@@ -54,15 +57,15 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Start returns a provider that listens on a free loopback port. Close it.
+// Start returns a provider that listens on Config.Listen. Close it.
 func Start(cfg Config) (*Server, error) {
 	s, err := New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	l, err := listen()
+	l, err := listen(cfg.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("provider: no loopback port: %w", err)
+		return nil, fmt.Errorf("provider: %w", err)
 	}
 	s.url = "http://" + l.Addr().String() + "/v1"
 	s.served = make(chan struct{})
@@ -79,8 +82,12 @@ func Start(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// listen prefers IPv4, as not every host has ::1 and some have nothing else.
-func listen() (net.Listener, error) {
+// listen prefers IPv4 where it may choose, as not every host has ::1 and some have
+// nothing else.
+func listen(address string) (net.Listener, error) {
+	if address != "" {
+		return net.Listen("tcp", address)
+	}
 	l, err4 := net.Listen("tcp4", "127.0.0.1:0")
 	if err4 == nil {
 		return l, nil
@@ -102,7 +109,7 @@ func (s *Server) connection(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// URL is the base an OpenAI client takes, "http://127.0.0.1:<port>/v1", or empty
+// URL is the base an OpenAI client takes, such as "http://127.0.0.1:8089/v1", or empty
 // without a network.
 func (s *Server) URL() string { return s.url }
 

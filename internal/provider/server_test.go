@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -338,6 +339,26 @@ func TestServer_stormAndLatencyOnTheClock(t *testing.T) {
 	})
 }
 
+// A backClock gives each time it is read a time before the last.
+type backClock struct{ reads atomic.Int64 }
+
+func (c *backClock) Now() time.Time { return time.Unix(1000-c.reads.Add(1), 0) }
+
+func (c *backClock) After(time.Duration) <-chan time.Time { return nil }
+
+// Given two first calls that cross: the later one has read the clock before the
+// earlier one did. The storm that begins with the first call refuses both.
+func TestServer_stormRefusesFirstCallsThatCross(t *testing.T) {
+	p, c := offline(t, provider.Config{
+		Clock:  new(backClock),
+		Script: provider.Storm(0, time.Minute, provider.RateLimited(0)),
+	})
+	for range 2 {
+		require.Equal(t, http.StatusTooManyRequests, send(t, c, "http://sim/v1", body("w1", false)).status)
+	}
+	require.Equal(t, 2, p.Counts().Refused)
+}
+
 func TestServer_scriptSeesTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -427,6 +448,14 @@ func TestServer_closeEndsCallsInFlight(t *testing.T) {
 func TestServer_negativeLatencyIsAnError(t *testing.T) {
 	_, err := provider.Start(provider.Config{Latency: -time.Second})
 	require.EqualError(t, err, "provider: Latency is -1s; it must not be negative")
+}
+
+func TestServer_listensWhereItIsTold(t *testing.T) {
+	first := start(t, provider.Config{Listen: "127.0.0.1:0"})
+	require.Regexp(t, `^http://127\.0\.0\.1:\d+/v1$`, first.URL())
+	taken := strings.TrimSuffix(strings.TrimPrefix(first.URL(), "http://"), "/v1")
+	_, err := provider.Start(provider.Config{Listen: taken})
+	require.ErrorContains(t, err, "provider: listen tcp "+taken)
 }
 
 func TestServer_manyCallersAtOnce(t *testing.T) {
