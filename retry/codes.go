@@ -19,6 +19,7 @@ const (
 	badCode                // the request is bad, as OpenAI's invalid_request_error says of everything
 	canceledCode
 	exhaustedCode // RESOURCE_EXHAUSTED, which may mean any limit
+	crowdedCode   // TooManyRequests, which only says the status 429 in words
 	missingCode   // UNAVAILABLE: overloaded in HTTP, transient in gRPC
 )
 
@@ -33,6 +34,7 @@ var exactCodes = map[string]codeKind{
 	"unknownparameter":                  fatalCode,
 	"ratelimitexceeded":                 throttleCode,
 	"tokenslimitreached":                fatalCode, // of one request, in GitHub Models
+	"tokenlimitexceeded":                noCode,    // of a prompt on a 400, of the batches in line on a 429
 	"modelnotfound":                     fatalCode,
 
 	// Anthropic
@@ -55,6 +57,8 @@ var exactCodes = map[string]codeKind{
 	"failedprecondition":           badCode,
 	"outofrange":                   badCode,
 	"servicedisabled":              authCode,
+	"overquerylimit":               throttleCode,
+	"requestdenied":                authCode,
 
 	// AWS
 	"requestlimitexceeded":           throttleCode,
@@ -82,6 +86,11 @@ var exactCodes = map[string]codeKind{
 	// Moonshot
 	"exceededcurrentquotaerror": stopCode,
 
+	// of many
+	"toomanyrequests":          crowdedCode,
+	"toomanyrequestserror":     crowdedCode,
+	"toomanyrequestsexception": crowdedCode,
+
 	// OpenRouter
 	"openrouterinflightbudget": throttleCode,
 
@@ -103,12 +112,13 @@ var exactCodes = map[string]codeKind{
 	"baseresp1008": stopCode, "baseresp2056": stopCode,
 	"baseresp1026": fatalCode, "baseresp1027": fatalCode, "baseresp1042": fatalCode, "baseresp2013": fatalCode,
 
-	// Numbers: Mistral, Z.ai, Cloudflare, Twilio, PostgreSQL
+	// Numbers, which count as countsNumber says: Mistral, Z.ai, Cloudflare, Twilio,
+	// Lark, PostgreSQL
 	"1300": throttleCode, "3505": capacityCode,
 	"1302": throttleCode, "1303": throttleCode, "1305": capacityCode, "1312": capacityCode,
 	"1304": stopCode, "1308": stopCode, "1309": stopCode, "1310": stopCode, "1112": stopCode, "1113": stopCode,
 	"1015": throttleCode, "3040": capacityCode, "4006": stopCode,
-	"20429": throttleCode,
+	"20429": throttleCode, "99991400": throttleCode,
 	"53300": capacityCode, "40001": lockCode, "40p01": lockCode, "55p03": lockCode,
 }
 
@@ -121,20 +131,20 @@ var codePatterns = []struct {
 	{stopCode, []string{
 		"insufficientbalance", "insufficientcredit", "insufficientfund", "insufficientquota", "outofcredit", "nocredit", "creditserror", "creditbalance", "creditexhausted", "creditsexhausted", "balanceexhausted",
 		"spendlimit", "spendinglimit", "billing", "budgetexceeded", "usagelimit", "usagecap", "dailylimit", "weeklylimit", "monthlylimit", "weeklyrate", "monthlyrate", "dailyrate",
-		"quotaexceeded", "quotaexhausted", "exceededquota", "exceededcurrentquota", "servicequota", "arrearage", "overdue", "pastdue", "paymentrequired", "freequota", "planlimit", "trialexpired", "subscriptionexpired",
+		"quotaexceeded", "quotaexhausted", "exceededquota", "exceededcurrentquota", "servicequota", "arrearage", "overdue", "pastdue", "paymentrequired", "freequota", "planlimit", "trialexpired", "subscriptionexpired", "packexhausted", "packageexhausted", "balancenotenough", "notenoughbalance", "inarrears",
 	}},
 	{throttleCode, []string{
-		"ratelimit", "ratelimited", "rateexceeded", "throttl", "toomanyrequest", "toomanytokens", "requestlimit", "requestrate", "concurren", "throughputexceeded", "slowdownerror", "requestsperminute", "tokensperminute", "flood",
+		"ratelimit", "ratelimited", "rateexceeded", "throttl", "toomanyrequest", "toomanytokens", "requestlimit", "requestrate", "concurren", "throughputexceeded", "slowdownerror", "requestsperminute", "tokensperminute", "flood", "qpslimit", "rpmlimit", "tpmlimit", "flowlimit", "flowcontrol", "frequencylimit",
 	}},
 	{fatalCode, []string{
 		"contextlength", "contextwindow", "contentfilter", "contentpolicy", "contentmoderation", "moderation", "safety", "toolarge", "toolong", "sizelimit", "lengthexceeded", "maxtokens", "unsupportedcountry", "unsupportedregion",
 	}},
 	{capacityCode, []string{
-		"overload", "capacity", "notready", "serverbusy", "enginebusy", "serviceunavailable", "temporarilyunavailable", "resourceunavailable", "noinstances", "outofstock", "poolexhausted", "allocationfailed",
+		"overload", "capacity", "notready", "serverbusy", "enginebusy", "serviceunavailable", "temporarilyunavailable", "resourceunavailable", "noinstances", "outofstock", "soldout", "poolexhausted", "allocationfailed", "resourceinsufficient", "insufficientresource", "queueexceeded", "queuefull",
 	}},
 	{stopCode, []string{"limitexceeded", "limitreached", "resourcelimit", "maximumreached", "countexceeded"}},
 	{authCode, []string{
-		"apikey", "authentication", "authorization", "unauthorized", "unauthenticated", "notauthenticated", "permission", "accessdenied", "forbidden", "expiredtoken", "tokenexpired", "invalidtoken", "tokeninvalid", "invalidauth",
+		"apikey", "authfail", "authentication", "authorization", "unauthorized", "unauthenticated", "notauthenticated", "permission", "accessdenied", "forbidden", "expiredtoken", "tokenexpired", "invalidtoken", "tokeninvalid", "invalidauth",
 		"invalidclienttoken", "invalidgrant", "revoked", "credential",
 	}},
 	{transientCode, []string{"servererror", "internalerror", "internalfailure", "internalserver", "timeout", "timedout", "badgateway", "connectionerror", "networkerror", "upstreamerror"}},

@@ -16,6 +16,9 @@ type facts struct {
 	words  phrases
 	text   string // what the phrases were found in
 	spaced string // the same, as spaceOut returns it
+
+	number     string // a code that counts only beside words of its kind
+	numberKind codeKind
 }
 
 // newFacts reads the codes of e. Its words are read when they are needed.
@@ -34,7 +37,12 @@ func newFacts(e *evidence.Evidence) *facts {
 }
 
 func (f *facts) addCode(code string) {
-	if kind := kindOf(code); kind != noCode && f.codes[kind] == "" {
+	kind := kindOf(code)
+	switch {
+	case kind == noCode || f.codes[kind] != "":
+	case isNumber(code) && !f.countsNumber(code, kind):
+		f.number, f.numberKind = code, kind
+	default:
 		f.codes[kind] = code
 	}
 }
@@ -46,6 +54,9 @@ func (f *facts) read(text string) {
 	}
 	f.text, f.spaced = text, spaceOut(text)
 	f.words = findPhrases(f.text, f.spaced)
+	if f.number != "" && f.sayKind(f.numberKind) {
+		f.codes[f.numberKind] = f.number
+	}
 }
 
 // structured reports whether the error is known to be a provider's by more than

@@ -42,11 +42,11 @@ func (r *reading) goErrors(f *facts, chain []error, hints *evidence.Hints) findi
 		return finding{}
 	}
 	switch {
-	case hints.NonRetryable && f.words[capacityPhrase] == "" && f.words[authPhrase] == "":
+	case hints.NonRetryable && f.full() == "" && f.words[authPhrase] == "":
 		return finding{class: Fatal, kind: "NonRetryable()"}
 	case hints.Timeout:
 		return finding{class: Transient, kind: "Timeout()"}
-	case hints.Temporary, hints.Connection, hints.Retryable && f.words[capacityPhrase] == "" && !f.Waits[evidence.RetryAfter].Found:
+	case hints.Temporary, hints.Connection, hints.Retryable && f.full() == "" && !f.Waits[evidence.RetryAfter].Found:
 		return finding{class: Transient, kind: "the error says it is temporary"}
 	}
 	return finding{}

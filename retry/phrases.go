@@ -4,18 +4,20 @@ package retry
 type phraseKind uint8
 
 const (
-	noPhrase        phraseKind = iota // words that must not be read as one of the others
-	stopPhrase                        // a plan, a balance, a hard limit
-	billingPhrase                     // OpenAI's sentence about plan and billing, which Google sends with throttles too
-	periodPhrase                      // so many a day or a month
-	windowPhrase                      // a window whose length tells a throttle from a plan
-	throttlePhrase                    //
-	capacityPhrase                    //
-	fatalPhrase                       //
-	authPhrase                        //
-	lockPhrase                        //
-	transientPhrase                   //
-	canceledPhrase                    //
+	noPhrase          phraseKind = iota // words that must not be read as one of the others
+	stopPhrase                          // a plan, a balance, a hard limit
+	allowancePhrase                     // an allowance of a day or more is used up, if the answer is a refusal
+	billingPhrase                       // OpenAI's sentence about plan and billing, which Google sends with throttles too
+	periodPhrase                        // so many a day or a month
+	windowPhrase                        // a window whose length tells a throttle from a plan
+	throttlePhrase                      //
+	capacityPhrase                      //
+	unavailablePhrase                   // as capacityPhrase, and the heading of every proxy's page
+	fatalPhrase                         //
+	authPhrase                          //
+	lockPhrase                          //
+	transientPhrase                     //
+	canceledPhrase                      //
 	phraseKinds
 )
 
@@ -32,26 +34,27 @@ var phraseList = []struct {
 }{
 	{noPhrase, []string{
 		"not your usage limit", "overloaded function", "overloaded method", "overloaded operator", "overloaded constructor", "overloaded member",
-		"approaching", "check quota", "message authentication failed", "retry quota exceeded", "throttled function", "throttled callback", "resource temporarily unavailable", "quota project",
+		"approaching", "check quota", "out of memory", "run out of memory", "ran out of memory", "too many connections in", "message authentication failed", "retry quota exceeded", "throttled function", "throttled callback", "resource temporarily unavailable", "quota project", "user is locked", "account is locked",
 	}},
 	{canceledPhrase, []string{"would exceed context deadline"}},
 	{fatalPhrase, []string{
 		"disk quota exceeded", "space exceeded", "larger than max", "exceeds limiter's burst",
 		"maximum context length", "context length", "context window", "exceed context limit", "context limit|", "prompt is too long", "input is too long", "input length*exceed", "too long for",
 		"token count*exceeds", "maximum number of tokens", "maximum number of bytes", "reduce the length", "request too large", "request entity too large", "payload too large",
-		"content management policy", "content policy", "content filter", "violates*policy", "violate our", "been flagged", "was flagged", "flagged by", "flagged as", "safety system",
-		"stopped after*redirects", "no such host", "unsupported protocol scheme", "x509:", "certificate signed by", "certificate has expired", "certificate is valid for",
+		"content management policy", "content policy", "content filter", "violates*policy", "violate our", "been flagged", "was flagged", "flagged by", "flagged as", "safety system", "blocked: candidate", "blocked: prompt", "blocked: response",
+		"stopped after*redirects", "no such host", "unsupported protocol scheme", "x509:", "certificate signed by", "certificate has expired", "certificate is valid for", "self signed certificate", "certificate verify failed", "unable to verify the first certificate", "unable to get local issuer certificate", "ssl certificate problem", "getaddrinfo enotfound", "unknown host exception", "name or service not known", "nodename nor servname",
 		"model not found", "unknown model", "unknown parameter", "server gave http response to https client", "region, or territory not supported",
 	}},
-	{lockPhrase, []string{"disruption budget", "lock timeout", "is locked", "deadlock detected", "could not serialize access", "lock was not available"}},
+	{lockPhrase, []string{"disruption budget", "lock timeout", "is locked", "deadlock detected", "deadlock found", "deadlock victim", "could not serialize access", "serialization failure", "lock was not available", "lock wait timeout", "could not obtain lock", "error acquiring the state lock", "write conflict", "sqlstate 40001", "sqlstate 40p01", "sqlstate 55p03"}},
 	{billingPhrase, []string{"exceeded your current quota", "check your plan and billing"}},
 	{throttlePhrase, []string{
-		"rate limit!", "rate limits!", "rate limited", "ratelimited", "ratelimiterror", "ratelimitexceeded", "rate limit you", "rate limit error", "rate limit reached error", "rate exceeded", "rate of requests*exceed",
+		"rate limit quota", "rate quota", "minute quota", "second quota", "rpm quota", "tpm quota", "qps quota", "enqueued token limit", "rate limit!", "rate limits!", "rate limiting!", "ratelimit!", "rate limited", "ratelimited", "ratelimiterror", "ratelimitexceeded", "rate limit you", "rate limit error", "rate limit reached error", "rate exceeded", "rate of requests*exceed",
 		"hit your*rate limit", "hit the*rate limit", "hit a*rate limit", "reached your*rate limit", "reached the*rate limit", "exceeded your*rate limit", "exceed your*rate limit",
-		"too many requests", "toomanyrequests", "too many tokens, please", "too many tokens processed", "too many concurrent", "requests too frequent", "too frequent", "frequency limit",
+		"too many requests", "toomanyrequests", "too many tokens, please", "too many tokens processed", "too many concurrent", "requests too frequent", "too frequent", "frequency limit", "submitted too quickly", "requests too quickly", "requests too fast", "requesting too fast", "too many attempts", "flood wait", "request limit reached", "resource is limited", "spike arrest", "flow control", "bandwidth exhausted", "throughput*exceeded",
 		"throttled", "throttling exception", "throttling error", "throttling:", "please slow down", "slow down your", "limiting requests", "reduce your request rate", "reduce the frequency", "request rate*exceed", "request rate*too",
 		"max rpm", "max tpm", "qps!", "qps request limit", "max concurrency", "max concurrent request", "concurrency limit!", "concurrent request!", "concurrent session!", "limit of concurrent", "calls / minute", "calls per minute", "requests per minute!", "requests per second!", "tokens per minute!", "requests / minute",
 		"resource has been exhausted", "resource exhausted", "enhance your calm", "no deployments available", "secondary rate limit", "call rate limit", "hit the quota of*per",
+		"zu viele anfragen", "trop de requ", "demasiadas solicitudes", "demasiadas peticiones", "muitas solicita", "troppe richieste",
 	}},
 	{windowPhrase, []string{"exhausted your capacity", "quota will reset", "limit will reset"}},
 	{periodPhrase, []string{
@@ -59,39 +62,34 @@ var phraseList = []struct {
 		"tokens per month", "messages per day", "messages / day", "messages per week", "requests per week",
 	}},
 	{stopPhrase, []string{
-		"insufficient balance", "insufficient account balance", "insufficient quota", "insufficient credit", "insufficient fund", "not enough credit", "not enough balance", "not enough funds", "lacks credit", "out of credit", "no credits", "no remaining credit",
+		"insufficient balance", "insufficient account balance", "insufficient quota", "insufficient credit", "insufficient fund", "not enough credit", "enough credit", "maximum credits", "credits exceeded", "credit limit!", "not enough balance", "not enough funds", "lacks credit", "out of credit", "no credits", "no remaining credit",
 		"credit balance is", "credit balance too", "credit balance of 0", "credits exhausted", "credits have been used", "credits have been exhausted", "credits error", "available credits!", "included credits!", "requires more credits", "purchase more credits", "buy more credits", "add more credits", "usage credits are required", "credits are required", "balance is too low", "balance exhausted", "negative balance", "please recharge", "top up",
 		"can only afford", "payment required", "past due", "unpaid invoice", "past invoices", "billing hard limit", "billing account*disabled", "billing not active", "enable billing", "billing details!", "account is not active", "account*suspended", "account*in arrears", "billing cycle!", "free quota used",
 		"hit your*limit", "hit*usage limit", "reached your*usage limit", "reached your*session limit", "reached your*weekly limit", "reached your*monthly limit", "reached your*daily limit", "reached your*spend", "reached your*plan limit", "usage limit!", "usage limits!", "usage cap!", "out of extra usage", "extra usage is required", "long context requests",
-		"daily limit!", "daily request limit!", "monthly request limit!", "will exceed your*limit", "weekly limit!", "monthly limit!", "hourly limit!", "session limit!", "plan limit!", "key limit!", "hour limit!", "5 hour limit!", "weekly/monthly limit!", "spend limit!", "spending limit!", "spending cap!", "spending limit or", "monthly cap!", "free tier limit!", "trial limit!",
+		"daily limit!", "daily request limit!", "daily request quota!", "monthly request limit!", "will exceed your*limit", "weekly limit!", "monthly limit!", "hourly limit!", "session limit!", "plan limit!", "key limit!", "hour limit!", "5 hour limit!", "weekly/monthly limit!", "spend limit!", "spending limit!", "spending cap!", "spending limit or", "account limit!", "service limit!", "service limits!", "as you go limit!", "monthly cap!", "free tier limit!", "trial limit!",
 		"daily quota!", "weekly quota!", "monthly quota!", "individual quota!", "plan quota!", "service quota!", "quota limit!", "quotas!", "quota!", "cannot exceed quota", "vcpu limit", "vcpu capacity than", "budget has been exceeded", "budget exceeded", "exceeded your*budget", "upgrade to plus", "upgrade to pro",
+		"solde insuffisant", "saldo insuficiente", "guthaben reicht nicht", "guthaben aufgebraucht", "kontingent aufgebraucht", "kontingent ersch",
+	}},
+	{allowancePhrase, []string{
+		"run out of", "ran out of", "current month!", "this month!", "for the month!", "current billing period!", "current day!", "for the day!", "today!", "daily!", "weekly!", "monthly!",
 	}},
 	{capacityPhrase, []string{
-		"overloaded", "at capacity", "out of capacity", "out of host capacity", "enough resources available", "no capacity", "insufficient capacity", "not have sufficient capacity", "not enough capacity", "capacity exceeded", "capacity is exceeded", "high demand", "peak load", "heavy load", "high load", "under load",
-		"currently loading", "model is loading", "still loading", "not ready for inference", "not ready yet", "model is not ready", "no longer any instances", "no instances*available", "no gpus available", "no available gpu", "server busy", "server is busy", "service is busy", "system is busy", "engine is busy", "too busy",
-		"maximum pending requests", "queue is full", "too many clients", "too many connections", "temporarily unable", "temporarily unavailable", "service unavailable",
+		"overloaded", "at capacity", "out of capacity", "out of host capacity", "enough resources", "insufficient resources", "no resources available", "out of stock", "sold out", "understocked", "no capacity", "insufficient capacity", "not have sufficient capacity", "not enough capacity", "capacity exceeded", "capacity is exceeded", "maximum capacity", "full capacity", "high demand", "high traffic", "heavy traffic", "peak load", "heavy load", "high load", "under load",
+		"currently loading", "model is loading", "still loading", "not ready for inference", "not ready yet", "model is not ready", "no longer any instances", "no instances*available", "no gpus available", "no available gpu", "server busy", "server is busy", "service is busy", "system is busy", "engine is busy", "model busy", "model is busy", "too busy",
+		"maximum pending requests", "queue is full", "too many clients", "too many connections", "connection slots are reserved", "sqlstate 53300", "surcharg", "sobrecargado", "berlastet",
 	}},
+	{unavailablePhrase, []string{"temporarily unable", "temporarily unavailable", "service unavailable", "temporairement indisponible", "temporalmente no disponible"}},
 	{authPhrase, []string{
 		"invalid api key", "incorrect api key", "invalid x api key", "api key not valid", "api key is invalid", "api key*expired", "no api key", "missing api key", "api key*required", "invalid*authentication", "authentication failed", "authentication required", "authentication is currently not", "not authenticated",
-		"unauthorized", "please run /login", "please log in", "please login", "not logged in", "login required", "token has expired", "token expired", "oauth token*expired", "access token*expired", "security token*expired", "token has been revoked", "token is invalid", "invalid bearer", "unauthenticated:", "invalid credential", "bad credentials",
+		"unauthorized", "please run /login", "please log in", "please login", "not logged in", "login required", "token has expired", "token expired", "oauth token*expired", "access token*expired", "security token*expired", "token has been revoked", "token is invalid", "invalid bearer", "unauthenticated:", "invalid credential", "bad credentials", "has been expired or revoked", "expired or revoked", "authentication error", "session has expired", "refresh token*expired", "credentials*expired",
+		"unable to locate credentials", "could not load credentials", "default credentials were not found", "could not find default credentials", "no valid credential", "no credentials", "reauthentication failed", "reauthentication is required", "please run*login", "run*auth login", "account has been locked", "account has been disabled", "account is disabled", "account has been deactivated",
 		"not have permission", "not accessible by integration", "not accessible by personal", "not accessible by this", "invalid subscription key", "must have admin rights", "oauth authentication", "requires a quota project", "access to the resource is denied",
 	}},
 	{transientPhrase, []string{
 		"failed to get rate limit token", // the AWS SDK's own bucket of retries
-		"connection reset", "connection refused", "connection closed", "connection timed out", "connection error", "connection aborted", "connection was forcibly closed", "broken pipe", "unexpected eof", "i/o timeout", "tls handshake timeout", "request timed out", "request timeout", "read timed out", "timed out waiting", "timed out while", "idle timeout", "gateway timeout", "operation timed out",
+		"connection reset", "connection refused", "connection closed", "connection timed out", "connection error", "connection aborted", "connection was forcibly closed", "connection lost", "connection terminated", "connection broken", "connection dropped", "connection unexpectedly closed", "closed network connection", "closed connection", "client connection lost", "lost connection", "broken pipe", "unexpected eof", "i/o timeout", "tls handshake timeout", "request timed out", "request timeout", "read timed out", "timed out waiting", "timed out while", "idle timeout", "gateway timeout", "operation timed out",
 		"deadline exceeded", "stream disconnected", "stream closed", "stream error", "stream terminated", "server had an error", "internal server error", "bad gateway", "network is unreachable", "network error", "no route to host", "temporary failure in name resolution", "server misbehaving", "socket hang up", "fetch failed",
-		"econnreset", "could not resolve host", "etimedout", "econnrefused", "eai again", "server sent goaway", "remote end closed", "error reading from server", "upstream connect error", "could not be completed at this time", "provider returned error", "server closed idle connection", "overloaded or not",
+		"econnreset", "could not resolve host", "etimedout", "econnrefused", "eai again", "server sent goaway", "remote end closed", "error reading from server", "upstream connect error", "could not be completed at this time", "provider returned error", "server closed idle connection", "http2: client", "use of closed network connection", "timeout awaiting response headers", "awaiting headers", "client.timeout exceeded", "waiting for connection", "no recent network activity", "error sending request", "other side closed", "connect timeout error", "headers timeout error", "body timeout error", "und err socket", "und err connect", "und err headers", "und err body",
+		"server disconnected", "peer closed connection", "incomplete chunked read", "premature close", "prematurely closed", "ended prematurely", "empty reply from server", "recv failure", "send failure", "timeout was reached", "connect timed out", "unexpected end of stream", "unexpected end of file from server", "received no bytes", "goaway received", "server has gone away", "failed to establish a new connection", "failed to connect to", "could not connect to", "unable to connect to", "cannot connect to", "couldn't connect to", "connection could not be established", "an error occurred while sending the request", "failed to open tcp connection", "execution expired", "overloaded or not",
 	}},
-}
-
-// chinesePhrases are searched as they stand: the language has no spaces.
-var chinesePhrases = []struct {
-	kind    phraseKind
-	phrases []string
-}{
-	{stopPhrase, []string{"余额不足", "欠费", "使用上限", "额度已", "额度不足", "配额已", "已用完", "请充值", "套餐"}},
-	{throttlePhrase, []string{"过于频繁", "频率", "速率限制", "限流", "并发数", "请求过多", "请求数过"}},
-	{capacityPhrase, []string{"过载", "繁忙", "负载过高", "访问量过大", "算力不足"}},
-	{fatalPhrase, []string{"上下文长度", "超出最大长度", "敏感内容", "不安全"}},
-	{authPhrase, []string{"密钥无效", "未授权", "鉴权失败", "身份验证", "令牌已过期"}},
 }

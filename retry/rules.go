@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,8 +22,8 @@ type finding struct {
 // "rate", since errors of the first kind quote the second.
 func (f *facts) decide() finding {
 	for _, rule := range [...]func(*facts) finding{
-		(*facts).tooLarge, (*facts).googleQuota, (*facts).stopCodes, (*facts).planWindow, (*facts).locks, (*facts).otherCodes,
-		(*facts).stopPhrases, (*facts).throttleCodes, (*facts).capacityPhrases, (*facts).byStatus, (*facts).byGRPC,
+		(*facts).tooLarge, (*facts).googleQuota, (*facts).stopCodes, (*facts).planWindow, (*facts).lockCodes, (*facts).otherCodes,
+		(*facts).stopPhrases, (*facts).lockPhrases, (*facts).throttleCodes, (*facts).capacityPhrases, (*facts).allowances, (*facts).crowdedCodes, (*facts).byStatus, (*facts).byGRPC,
 	} {
 		if found := rule(f); found.class != Unknown {
 			return found
@@ -129,15 +130,27 @@ func (f *facts) planWindow() finding {
 	return finding{}
 }
 
-// locks are conflicts that pass, though they may come as a 429.
-func (f *facts) locks() finding {
+// lockCodes are of conflicts that pass, though they may come as a 429.
+func (f *facts) lockCodes() finding {
 	if code := f.codes[lockCode]; code != "" {
 		return finding{class: Transient, kind: "code", what: code}
 	}
-	if p := f.words[lockPhrase]; p != "" {
-		return finding{class: Transient, kind: "words", what: p}
-	}
 	return finding{}
+}
+
+func (f *facts) lockPhrases() finding {
+	p := f.words[lockPhrase]
+	if p == "is locked" { // on other answers it is an account that is
+		switch f.status {
+		case 0, 409, 423, 429:
+		default:
+			return finding{}
+		}
+	}
+	if p == "" {
+		return finding{}
+	}
+	return finding{class: Transient, kind: "words", what: p}
 }
 
 func (f *facts) otherCodes() finding {
@@ -148,7 +161,7 @@ func (f *facts) otherCodes() finding {
 		return finding{class: Overloaded, kind: "code", what: capacity}
 	case fatal != "" && !stopped:
 		return finding{class: Fatal, kind: "code", what: fatal}
-	case auth != "" && !stopped && f.codes[throttleCode] == "" && f.status != 429:
+	case auth != "" && !stopped && f.codes[throttleCode] == "" && f.codes[crowdedCode] == "" && f.status != 429:
 		return finding{class: Auth, kind: "code", what: auth}
 	}
 	return finding{}
@@ -196,26 +209,62 @@ func (f *facts) throttleCodes() finding {
 	if code := f.codes[throttleCode]; code != "" && f.status != 413 {
 		return finding{class: RateLimited, kind: "code", what: code}
 	}
-	if code := f.codes[exhaustedCode]; code != "" && f.status != 413 && f.words[fatalPhrase] == "" && f.words[capacityPhrase] == "" {
+	if code := f.codes[exhaustedCode]; code != "" && f.status != 413 && f.words[fatalPhrase] == "" && f.full() == "" {
 		return finding{class: RateLimited, kind: "code", what: code}
 	}
 	return finding{}
 }
 
-// capacityPhrases are no evidence on an answer about the request itself.
+// capacityPhrases are no evidence on an answer about the request itself. A 400 is
+// such an answer too, but some refuse with it for want of machines.
 func (f *facts) capacityPhrases() finding {
+	strong, weak := f.words[capacityPhrase], f.words[unavailablePhrase]
 	switch f.status {
-	case 0, 400, 401, 404, 413, 422:
+	case 0, 401, 404, 413, 422:
 		return finding{}
-	}
-	if p := f.words[capacityPhrase]; p != "" {
-		if f.status >= 500 && f.status != 503 && f.status != 529 && !f.Envelope {
-			return finding{} // the heading of a page
+	case 400:
+		if weak = ""; f.words[fatalPhrase] != "" {
+			strong = ""
 		}
-		return finding{class: Overloaded, kind: "words", what: p}
+	case 503, 529:
+	default:
+		if f.status >= 500 && !f.Envelope {
+			weak = "" // the heading of a page
+		}
+	}
+	switch {
+	case strong != "":
+		return finding{class: Overloaded, kind: "words", what: strong}
+	case weak != "":
+		return finding{class: Overloaded, kind: "words", what: weak}
 	}
 	return finding{}
 }
+
+// allowances are words that say which allowance is used up, on an answer that says
+// itself that one is.
+func (f *facts) allowances() finding {
+	p := f.words[allowancePhrase]
+	if p == "" || f.words[throttlePhrase] != "" || f.google() {
+		return finding{}
+	}
+	switch f.status {
+	case 402, 403, 429:
+		return finding{class: QuotaExhausted, kind: "words", what: p}
+	}
+	return finding{}
+}
+
+// crowdedCodes say the status 429 in words, and weigh as little as it does.
+func (f *facts) crowdedCodes() finding {
+	if code := f.codes[crowdedCode]; code != "" && f.status != 413 {
+		return finding{class: RateLimited, kind: "code", what: code}
+	}
+	return finding{}
+}
+
+// full returns the words that say the provider is.
+func (f *facts) full() string { return cmp.Or(f.words[capacityPhrase], f.words[unavailablePhrase]) }
 
 // byWords is for errors of which nothing but words is known.
 func (f *facts) byWords() finding {
@@ -223,7 +272,7 @@ func (f *facts) byWords() finding {
 		kind  phraseKind
 		class Class
 	}{
-		{canceledPhrase, Canceled}, {fatalPhrase, Fatal}, {throttlePhrase, RateLimited}, {capacityPhrase, Overloaded}, {authPhrase, Auth}, {transientPhrase, Transient},
+		{canceledPhrase, Canceled}, {fatalPhrase, Fatal}, {throttlePhrase, RateLimited}, {capacityPhrase, Overloaded}, {unavailablePhrase, Overloaded}, {authPhrase, Auth}, {transientPhrase, Transient},
 	} {
 		if p := f.words[w.kind]; p != "" {
 			found := finding{class: w.class, kind: "words", what: p}

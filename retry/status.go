@@ -21,7 +21,7 @@ func (f *facts) byStatus() finding {
 			return finding{class: Transient, kind: "code", what: code}
 		}
 		return finding{class: Fatal}
-	case 429:
+	case 420, 429: // 420 is Telegram's, and was Twitter's
 		return finding{class: RateLimited}
 	case 498: // Groq's flex tier
 		return finding{class: Overloaded}
@@ -84,7 +84,7 @@ func (f *facts) byGRPC() finding {
 	if p := f.words[fatalPhrase]; p != "" && (code == 8 || code == 2 || code == 13) {
 		return finding{class: Fatal, kind: "words", what: p}
 	}
-	if p := f.words[capacityPhrase]; p != "" && (code == 8 || code == 14) && f.words[transientPhrase] == "" {
+	if p := f.full(); p != "" && (code == 8 || code == 14) && f.words[transientPhrase] == "" {
 		return finding{class: Overloaded, kind: "words", what: p}
 	}
 	if code == 14 && f.Reset {

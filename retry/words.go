@@ -58,22 +58,12 @@ func findPhrases(text, spaced string) (found phrases) {
 		at = next
 	}
 	for i := range len(text) {
-		if text[i] >= 0xe4 { // Chinese characters start here in UTF-8
-			found.chinese(text)
+		if text[i] >= 0xe4 { // Chinese, Japanese and Korean start here in UTF-8
+			found.signs(text)
 			break
 		}
 	}
 	return found
-}
-
-func (f *phrases) chinese(text string) {
-	for _, group := range chinesePhrases {
-		for _, p := range group.phrases {
-			if f[group.kind] == "" && strings.Contains(text, p) {
-				f[group.kind] = p
-			}
-		}
-	}
 }
 
 // match reports whether the phrase starts at at.
