@@ -4,48 +4,32 @@
 //	go run ./examples/failover
 //
 // job.go is the part to copy. It ends by itself within seconds, and exits with status
-// 1 if the story went wrong, and 2 if it could not be told.
+// 1 if the story went wrong or could not be told, and 2 for flags that make no sense.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"time"
 
+	"github.com/holdoff-go/holdoff/examples/internal/cli"
 	"github.com/holdoff-go/holdoff/internal/provider"
 )
 
 // errWrong says that something was lost, done twice or charged to the wrong one.
 var errWrong = errors.New("the story went wrong")
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	fmt.Fprintln(os.Stderr, "failover:", err)
-	if errors.Is(err, errWrong) {
-		os.Exit(1)
-	}
-	os.Exit(2)
-}
+func main() { cli.Main("failover", run) }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
-	fs := flag.NewFlagSet("failover", flag.ContinueOnError)
-	fs.SetOutput(stdout)
+	fs := cli.Flags("failover", "It runs one job on two subscriptions, of which the first is used up midway.")
 	latency := fs.Duration("latency", 150*time.Millisecond, "how long the provider takes for an answer")
-	if err := fs.Parse(args); err != nil {
+	if _, err := cli.Parse(fs, args, stdout); err != nil {
 		return err
 	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	if *latency < 0 {
+		return cli.Usagef("-latency is %v: it must not be negative", *latency)
 	}
 	p, err := provider.Start(upstream(*latency))
 	if err != nil {

@@ -75,8 +75,8 @@ func TestRun_OnLoopback(t *testing.T) {
 }
 
 func TestRun_NamesWhatMakesNoSense(t *testing.T) {
-	require.ErrorContains(t, run(t.Context(), []string{"x"}, io.Discard), `unexpected argument "x"`)
-	require.ErrorContains(t, run(t.Context(), []string{"-latency", "-1s"}, io.Discard), "Latency")
+	require.EqualError(t, run(t.Context(), []string{"x"}, io.Discard), `unexpected argument "x"; see -h`)
+	require.EqualError(t, run(t.Context(), []string{"-latency", "-1s"}, io.Discard), "-latency is -1s: it must not be negative; see -h")
 	require.ErrorIs(t, run(t.Context(), []string{"-h"}, io.Discard), flag.ErrHelp)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -17,28 +17,17 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/signal"
 	"time"
 
+	"github.com/holdoff-go/holdoff/examples/internal/cli"
 	"github.com/holdoff-go/holdoff/fleet"
 	"github.com/holdoff-go/holdoff/fleet/sqlledger"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "fleetd:", err)
-		}
-		os.Exit(1)
-	}
-}
+func main() { cli.Main("fleetd", run) }
 
 // options are the command line.
 type options struct {
@@ -50,8 +39,7 @@ type options struct {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
-	flags := flag.NewFlagSet("fleetd", flag.ContinueOnError)
-	flags.SetOutput(out)
+	flags := cli.Flags("fleetd", "It replays the evening on which a fleet died. With -listen it serves the guard, and with -kill or -lift it sets the kill switch of one.")
 	flags.StringVar(&o.listen, "listen", "", "serve the guard at this `address`, such as localhost:8080")
 	flags.StringVar(&o.db, "db", "fleet.db", "the ledger's `file`")
 	flags.StringVar(&o.kill, "kill", "", "set the kill switch, for this `reason`")
@@ -59,26 +47,28 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.demand.Pending, "pending", 0, "how many items wait, as the signals say")
 	flags.IntVar(&o.demand.Target, "target", 0, "how many instances are needed, as the signals say; 0 is not known")
 	flags.DurationVar(&o.boot, "boot", time.Minute, "how long a simulated machine boots")
-	if err := flags.Parse(args); err != nil {
+	given, err := cli.Parse(flags, args, out)
+	if err != nil {
 		return err
 	}
-	reasonless := false
-	flags.Visit(func(f *flag.Flag) { reasonless = reasonless || f.Name == "kill" && o.kill == "" })
 	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case reasonless:
-		return errors.New("-kill has no reason: give one, or -lift the switch")
-	case o.kill != "" && o.lift:
-		return errors.New("-kill and -lift contradict each other: give one")
-	case o.kill != "" || o.lift:
+	case given["kill"] && o.kill == "":
+		return cli.Usagef("-kill has no reason: give one, or -lift the switch")
+	case given["kill"] && o.lift, given["listen"] && (given["kill"] || o.lift):
+		return cli.Usagef("-listen, -kill and -lift contradict each other: give one")
+	case given["kill"] || o.lift:
 		return kill(ctx, out, o)
-	case o.listen != "":
+	case given["listen"]:
+		if err := cli.CheckAddress("listen", o.listen); err != nil {
+			return err
+		}
 		listener, err := net.Listen("tcp", o.listen)
 		if err != nil {
 			return err
 		}
 		return serve(ctx, out, o, listener)
+	case len(given) > 0:
+		return cli.Usagef("the replay takes no flags: give -listen, -kill or -lift too")
 	}
 	return replay(ctx, out)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -218,8 +219,20 @@ func TestServe(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	var out bytes.Buffer
-	require.ErrorContains(t, run(t.Context(), []string{"now"}, &out), `unexpected argument "now"`)
-	require.ErrorContains(t, run(t.Context(), []string{"-kill", ""}, &out), "-kill has no reason")
+	for want, args := range map[string][]string{
+		`unexpected argument "now"`:                                               {"now"},
+		"-kill has no reason: give one, or -lift the switch":                      {"-kill", ""},
+		"-listen, -kill and -lift contradict each other: give one":                {"-kill", "x", "-lift"},
+		"the replay takes no flags: give -listen, -kill or -lift too":             {"-pending", "5"},
+		"flag provided but not defined: -nothing":                                 {"-nothing"},
+		`-listen is "8080": it must be a host and a port, such as 127.0.0.1:8089`: {"-listen", "8080"},
+	} {
+		require.EqualError(t, run(t.Context(), args, &out), want+"; see -h")
+	}
+	require.EqualError(t, run(t.Context(), []string{"-listen", ":0", "-lift"}, &out), "-listen, -kill and -lift contradict each other: give one; see -h")
+	require.Empty(t, out.String())
+	require.ErrorIs(t, run(t.Context(), []string{"-h"}, &out), flag.ErrHelp)
+	require.Contains(t, out.String(), "It replays the evening on which a fleet died. With -listen")
 	require.Error(t, run(t.Context(), []string{"-listen", "nowhere:-1"}, &out))
 	require.Error(t, run(t.Context(), []string{"-kill", "x", "-db", filepath.Join(t.TempDir(), "no", "x.db")}, &out))
 }

@@ -9,37 +9,20 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 
 	"github.com/holdoff-go/holdoff/examples/internal/stage"
 )
 
 func main() {
-	scale := flag.Float64("scale", 10, "how many times faster than life the clock runs")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := perform(ctx, *scale); err != nil {
-		fmt.Fprintln(os.Stderr, "goroutines:", err)
-		os.Exit(1)
-	}
-}
-
-func perform(ctx context.Context, scale float64) error {
-	s, err := stage.Open(scale, os.Stdout, nil)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	jobs := make([]*job, 12)
-	for i := range jobs {
-		jobs[i] = &job{id: fmt.Sprintf("job-%d", i+1)}
-	}
-	return work(ctx, s, jobs, callbacks{
-		onDone: func(j *job) { s.Sayf("%s is done", j.id) },
-		onDead: func(j *job, err error) { s.Sayf("%s is dead: %v", j.id, err) },
+	stage.Main("goroutines", nil, func(ctx context.Context, s *stage.Stage) error {
+		jobs := make([]*job, 12)
+		for i := range jobs {
+			jobs[i] = &job{id: fmt.Sprintf("job-%d", i+1)}
+		}
+		return work(ctx, s, jobs, callbacks{
+			onDone: func(j *job) { s.Sayf("%s is done", j.id) },
+			onDead: func(j *job, err error) { s.Sayf("%s is dead: %v", j.id, err) },
+		})
 	})
 }

@@ -9,32 +9,14 @@ package main
 
 import (
 	"context"
-	"flag"
-	"fmt"
-	"os"
-	"os/signal"
 
 	"github.com/holdoff-go/holdoff/examples/internal/stage"
 )
 
 func main() {
-	scale := flag.Float64("scale", 10, "how many times faster than life the clock runs")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := perform(ctx, *scale); err != nil {
-		fmt.Fprintln(os.Stderr, "langchaingo:", err)
-		os.Exit(1)
-	}
-}
-
-func perform(ctx context.Context, scale float64) error {
-	s, err := stage.Open(scale, os.Stdout, nil)
-	if err != nil {
+	stage.Main("langchaingo", nil, func(ctx context.Context, s *stage.Stage) error {
+		results, err := fleet(ctx, s, make([]string, 8))
+		s.Sum(results)
 		return err
-	}
-	defer s.Close()
-	results, err := fleet(ctx, s, make([]string, 8))
-	s.Sum(results)
-	return err
+	})
 }

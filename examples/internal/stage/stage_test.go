@@ -1,6 +1,9 @@
 package stage
 
 import (
+	"context"
+	"errors"
+	"flag"
 	"io"
 	"net/http"
 	"strings"
@@ -42,11 +45,38 @@ func TestStorm(t *testing.T) {
 	})
 }
 
-func TestOpen(t *testing.T) {
-	s, err := Open(1000, io.Discard, provider.Always(provider.InvalidKey()))
-	require.NoError(t, err)
-	defer s.Close()
-	require.Equal(t, http.StatusUnauthorized, call(t, s))
-	_, err = Open(0, io.Discard, nil)
-	require.Error(t, err)
+func TestRun(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args   []string
+		err    string
+		played bool
+	}{
+		"as it comes":      {nil, "no applause", true},
+		"faster":           {[]string{"-scale", "1000"}, "no applause", true},
+		"slower than life": {[]string{"-scale", "0.5"}, "-scale is 0.5: it must be 1 to 1000; see -h", false},
+		"argument":         {[]string{"extra"}, `unexpected argument "extra"; see -h`, false},
+		"unknown flag":     {[]string{"-nothing"}, "flag provided but not defined: -nothing; see -h", false},
+		"help":             {[]string{"-h"}, flag.ErrHelp.Error(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			played := false
+			err := run(t.Context(), "play", tt.args, io.Discard, provider.Always(provider.InvalidKey()), func(_ context.Context, s *Stage) error {
+				played = true
+				require.Equal(t, http.StatusUnauthorized, call(t, s))
+				return errors.New("no applause")
+			})
+			require.EqualError(t, err, tt.err)
+			require.Equal(t, tt.played, played)
+		})
+	}
+}
+
+func TestRun_Interrupted(t *testing.T) {
+	why := errors.New("the roof leaks")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := run(ctx, "play", nil, io.Discard, nil, func(ctx context.Context, s *Stage) error {
+		cancel(why)
+		return errors.Join(ctx.Err(), ctx.Err())
+	})
+	require.Equal(t, why, err)
 }
