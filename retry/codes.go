@@ -112,6 +112,10 @@ var exactCodes = map[string]codeKind{
 	"baseresp1008": stopCode, "baseresp2056": stopCode,
 	"baseresp1026": fatalCode, "baseresp1027": fatalCode, "baseresp1042": fatalCode, "baseresp2013": fatalCode,
 
+	// Meta, whose calls of an app, a user, a page and a custom limit are refused with 400
+	"oauthexception4": throttleCode, "oauthexception17": throttleCode, "oauthexception32": throttleCode, "oauthexception613": throttleCode,
+	"oauthexception102": authCode, "oauthexception190": authCode,
+
 	// Numbers, which count as countsNumber says: Mistral, Z.ai, Cloudflare, Twilio,
 	// Lark, PostgreSQL
 	"1300": throttleCode, "3505": capacityCode,

@@ -150,6 +150,7 @@ func testSamples(t *testing.T, name string) {
 			if wrong == "" {
 				classes[s.WantClass].right++
 			}
+			t.Logf("%s\n\terror: %.300s", v, s.error(t).Error())
 			if s.WantScope != "" && !s.BestEffort {
 				scopes.all++
 				if v.Scope == s.WantScope {
@@ -159,7 +160,7 @@ func testSamples(t *testing.T, name string) {
 				}
 			}
 			if wrong != "" {
-				t.Logf("%s\n\tverdict: %s\n\twhy: %s\n\terror: %.300s", wrong, v, s.Why, s.error(t).Error())
+				t.Logf("%s: %s", wrong, s.Why)
 			}
 			switch {
 			case s.BestEffort:

@@ -57,6 +57,8 @@ func (e *Evidence) marked(m *members, depth int) bool {
 		is = true
 	case m[kErrorCode].Text() != "" && m[kErrorCode].Text() != "0" && m[kErrorMessage].Text() != "":
 		is = true // Baidu's, in answers of status 200
+	case m[kErrorMessage].Text() != "" && isShouted(m[kStatus].Text()):
+		is = true // Google Maps', too
 	case m[kKind].Text() == "Status" && m[kStatus].Text() == "Failure":
 		is = true
 	case m[kIsError].IsTrue():
@@ -67,6 +69,11 @@ func (e *Evidence) marked(m *members, depth int) bool {
 		e.object(m[kResponse], depth+1, false)
 	}
 	return e.miniMax(m[kBaseResp], depth) || e.planWindow(m[kRateLimitInfo]) || is
+}
+
+// isShouted reports whether text is a name such as OVER_QUERY_LIMIT, and not OK.
+func isShouted(text string) bool {
+	return strings.IndexByte(text, '_') > 0 && text == strings.ToUpper(text)
 }
 
 // miniMax notes MiniMax's status, which stands in answers of status 200 too and
@@ -104,6 +111,9 @@ func (e *Evidence) planWindow(v loosejson.Value) bool {
 func (e *Evidence) own(m *members, depth int) {
 	for _, k := range [...]key{kErrorCode, kCode, kErrorType, kType, kReason, kStatus, kLimitSource, kStatusCode, kID} {
 		e.codeOrStatus(k, m[k], depth)
+	}
+	if n, ok := m[kCode].Int(); ok && m[kType].Text() == "OAuthException" { // Meta's type of every error
+		e.Code("OAuthException/" + strconv.Itoa(n))
 	}
 	for _, k := range [...]key{kMessage, kErrorMessage, kErrorDescription, kStatusMessage, kTitle, kDetail, kDetails, kDescription, kDocumentation} {
 		if v := m[k]; v.Kind() == loosejson.String {

@@ -89,11 +89,16 @@ func (e *Evidence) objects(text string, depth int, isError bool) string {
 }
 
 // announced reports whether the words before an object call it an error, as in
-// "received error while streaming: {…}" and "429 Too Many Requests {…}".
+// "received error while streaming: {…}", "FAILED! => {…}" and "429 Too Many
+// Requests {…}".
 func announced(before string) bool {
 	line := strings.TrimSpace(before[max(strings.LastIndexByte(before, '\n')+1, len(before)-64):])
-	if strings.HasSuffix(line, ":") && (strings.Contains(line, "error") || strings.Contains(line, "Error") || strings.Contains(line, "failed")) {
-		return true
+	if strings.HasSuffix(line, ":") || strings.HasSuffix(line, "=>") {
+		for _, word := range [...]string{"error", "Error", "ERROR", "failed", "FAILED"} {
+			if strings.Contains(line, word) {
+				return true
+			}
+		}
 	}
 	return statusIn(line) != 0
 }
