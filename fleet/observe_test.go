@@ -294,6 +294,34 @@ func TestSettle(t *testing.T) {
 		require.NoError(t, s.Settle(t.Context(), id, fleet.Accepted(fleet.Instance{ID: "i-1"})))
 		require.Equal(t, 1, s.status().Instances, "it costs money")
 	})
+	t.Run("accepted after a refusal, when others have taken its place", func(t *testing.T) {
+		s := newStage(t, "12:00:00", noWindow, func(c *fleet.Config) {
+			c.Caps = fleet.Caps{HourlyBudget: fleet.Dollar, Instances: 2}
+		})
+		id := reserve(s)
+		require.NoError(t, s.Settle(t.Context(), id, fleet.Refused(nil)))
+		others := s.launch(2, usd("0.50"))
+		require.Equal(t, fleet.Granted, others.Code)
+
+		require.NoError(t, s.Settle(t.Context(), id, fleet.Accepted(fleet.Instance{ID: "i-late"})), "an instance that exists is believed")
+		require.Equal(t, map[fleet.State]int{fleet.StateLoading: 3}, s.status().States)
+		require.Equal(t, usd("1.50"), s.status().Spend, "above the cap")
+		require.ErrorIs(t, s.Settle(t.Context(), id, fleet.Accepted(fleet.Instance{ID: "i-other"})), fleet.ErrSettled)
+		require.ErrorIs(t, s.Settle(t.Context(), id, fleet.Refused(nil)), fleet.ErrSettled)
+
+		emergency := s.request(1, usd("0.01"))
+		emergency.Emergency = true
+		d := s.reserve(emergency)
+		require.Equal(t, fleet.Budget, d.Code)
+		require.Equal(t, fleet.Headroom{Launches: -1}, d.Headroom, "none, rather than less than none")
+		count, _ := d.Finding("count")
+		require.Zero(t, count.Allowed)
+
+		require.NoError(t, s.Settle(t.Context(), others.Reservations[0].ID, fleet.Ended()))
+		require.Equal(t, fleet.Budget, s.launch(1, usd("0.50")).Code, "at the cap")
+		require.NoError(t, s.Settle(t.Context(), others.Reservations[1].ID, fleet.Ended()))
+		require.Equal(t, fleet.Granted, s.launch(1, usd("0.50")).Code)
+	})
 	t.Run("mistakes", func(t *testing.T) {
 		s := newStage(t, "12:00:00")
 		require.ErrorIs(t, s.Settle(t.Context(), "nobody", fleet.Lost()), fleet.ErrNoReservation)

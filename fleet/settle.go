@@ -12,6 +12,10 @@ import (
 // same as once; one that contradicts what is known is an error that is
 // [ErrSettled], and an ID the ledger does not know one that is
 // [ErrNoReservation].
+//
+// An instance that exists is believed, after a refusal, a deadline or an unseen
+// end too: it costs money again. The sum may then stand above a cap, and nothing
+// more is granted until enough has ended.
 func (g *Guard) Settle(ctx context.Context, id ReservationID, o Outcome) error {
 	var r refusal
 	switch o.kind {
