@@ -27,9 +27,14 @@ import (
 // Inside an attempt of a spawned worker Do retries only Transient failures. All
 // others are the attempt's business, which sees the whole fleet: they are
 // returned at once and as f returned them.
+//
+// A nil f, and a policy that Validate refuses, are errors before any call.
 func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)) (T, error) {
+	var zero T
+	if f == nil {
+		return zero, errors.New("retry: Do: the function is nil: it is required")
+	}
 	if err := p.Validate(); err != nil {
-		var zero T
 		return zero, err
 	}
 	r := newRun(ctx, p)

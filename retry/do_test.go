@@ -201,3 +201,9 @@ func TestDo_ReturnsTheLastValue(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, "half an answer", got)
 }
+
+func TestDo_NilFunction(t *testing.T) {
+	got, err := retry.Do[int](t.Context(), retry.Policy{}, nil)
+	require.EqualError(t, err, "retry: Do: the function is nil: it is required")
+	require.Zero(t, got)
+}
