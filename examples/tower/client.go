@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,8 +31,9 @@ type client struct {
 	tally tally
 }
 
-// A tally counts calls by their end.
-type tally struct{ calls, accepted, refused int }
+// A tally counts calls by their end. Those that failed got no answer, or none that
+// can be read.
+type tally struct{ calls, accepted, refused, failed int }
 
 // complete makes one call. Its error is a *retry.ResponseError when the endpoint
 // answered with an error: all that holdoff needs to know of it.
@@ -40,10 +42,13 @@ func (c *client) complete(ctx context.Context, worker string, talk []message) (s
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tally.calls++
-	if err == nil {
+	switch {
+	case err == nil:
 		c.tally.accepted++
-	} else {
+	case errors.As(err, new(*retry.ResponseError)):
 		c.tally.refused++
+	default:
+		c.tally.failed++
 	}
 	return text, err
 }

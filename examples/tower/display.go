@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/holdoff-go/holdoff/examples/internal/cli"
 )
 
 // A display shows a roster while a tower runs.
@@ -14,21 +16,19 @@ type display interface {
 	end()                            // of this run
 }
 
-// newDisplay redraws in place on a terminal and writes lines elsewhere.
-func newDisplay(w io.Writer) display {
-	f, ok := w.(*os.File)
-	if ok && os.Getenv("TERM") != "dumb" {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return &screen{w: w, color: os.Getenv("NO_COLOR") == ""}
-		}
+// newDisplay redraws in place on a terminal that has the room and writes lines
+// elsewhere.
+func newDisplay(w io.Writer, workers int) display {
+	const heads = 3
+	if cli.Redraws(w, heads+min(workers, maxRows+1)) {
+		return &screen{w: w, color: os.Getenv("NO_COLOR") == ""}
 	}
 	return &journal{w: w}
 }
 
-const (
-	maxRows = 16 // a screen must not be higher than the terminal, or it cannot be redrawn
-	width   = 78
-)
+// maxRows is how many workers are shown one by one: with the lines above and below
+// they fit on 24.
+const maxRows = 16
 
 // A screen redraws the roster in place.
 type screen struct {
@@ -57,16 +57,16 @@ func (s *screen) end() { s.lines = 0 }
 
 func (s *screen) render(at time.Duration, r roster) []string {
 	head := fmt.Sprintf("  %5s  %s", minutes(at), count(r.rows))
-	text := []string{clip(head)}
-	if r.gate != "" {
-		text = append(text, clip("         limiter "+r.gate), clip("         "+r.load))
+	text := []string{cli.Clip(head)}
+	if r.limiter != "" {
+		text = append(text, cli.Clip("         limiter "+r.limiter), cli.Clip("         "+r.load))
 	}
 	for i, row := range r.rows {
 		if i == maxRows {
-			text = append(text, clip(fmt.Sprintf("  and %d more: %s", len(r.rows)-i, count(r.rows[i:]))))
+			text = append(text, cli.Clip(fmt.Sprintf("  and %d more: %s", len(r.rows)-i, count(r.rows[i:]))))
 			break
 		}
-		line := clip(fmt.Sprintf("  %5s  %s  %-22s  %s", row.id, row.bar(), row.what(), row.note))
+		line := cli.Clip(fmt.Sprintf("  %5s  %s  %-22s  %s", row.id, row.bar(), row.what(), row.note))
 		text = append(text, s.paint(row.state, line))
 	}
 	return text
@@ -84,26 +84,17 @@ func (s *screen) paint(st state, line string) string {
 	return "\x1b[" + colors[st] + "m" + line + "\x1b[0m"
 }
 
-// clip keeps a line from wrapping, which would spoil the next redraw.
-func clip(s string) string {
-	r := []rune(s)
-	if len(r) <= width {
-		return s
-	}
-	return string(r[:width-1]) + "…"
-}
-
 // A journal writes a line for each change, for a reader without a terminal.
 type journal struct {
-	w    io.Writer
-	gate string
-	last map[string]row
+	w       io.Writer
+	limiter string
+	last    map[string]row
 }
 
 func (j *journal) show(at time.Duration, r roster) {
-	if r.gate != j.gate {
-		j.gate = r.gate
-		j.line(at, "limiter", r.gate+"; "+r.load)
+	if r.limiter != j.limiter {
+		j.limiter = r.limiter
+		j.line(at, "limiter", r.limiter+"; "+r.load)
 	}
 	if j.last == nil {
 		j.last = make(map[string]row)

@@ -4,19 +4,23 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdoff-go/holdoff/examples/internal/cli"
 	"github.com/holdoff-go/holdoff/retry"
 )
 
 func someRoster() roster {
 	return roster{
-		gate: "paused until 1:15 (rate_limited)", load: "budget 2, 1 in flight, 1 waiting",
+		limiter: "paused until 1:15 (rate_limited)", load: "budget 2, 1 in flight, 1 waiting",
 		rows: []row{
 			{id: "w1", state: running, made: 3, turns: 6, note: "attempt 2"},
 			{id: "w2", state: backsOff, until: 24 * time.Second, made: 2, turns: 6, note: "429"},
@@ -55,7 +59,7 @@ func TestScreen_redrawsInPlaceAndNeverWraps(t *testing.T) {
 	require.NotContains(t, out.String(), "\x1b[7A")
 	for _, line := range s.render(time.Second, r) {
 		line = strings.TrimSuffix(line, "\x1b[0m")
-		require.LessOrEqual(t, len([]rune(line)), width+len("\x1b[33m"))
+		require.LessOrEqual(t, len([]rune(line)), cli.Width+len("\x1b[33m"))
 	}
 	out.Reset()
 	s.show(2*time.Second, r)
@@ -86,11 +90,11 @@ func TestScreen_largeFleetsAreSummedUp(t *testing.T) {
 
 func TestJournal_aLineForEachChange(t *testing.T) {
 	var out bytes.Buffer
-	j := newDisplay(&out)
+	j := newDisplay(&out, 4)
 	r := someRoster()
 	j.show(16*time.Second, r)
 	j.show(17*time.Second, r) // nothing has changed
-	r.gate = "open"
+	r.limiter = "open"
 	r.rows[0].made = 4 // a turn is no change of state
 	r.rows[1] = row{id: "w2", state: running, made: 2, turns: 6}
 	j.show(24*time.Second, r)
@@ -114,12 +118,19 @@ func TestReason(t *testing.T) {
 		return fmt.Errorf("turn 3: %w", &retry.ResponseError{StatusCode: status, Header: h, Body: []byte(body)})
 	}
 	tests := map[string]error{
-		"429":                     refused(429, `{"error":{"code":"rate_limit_exceeded"}}`, ""),
-		"429, Retry-After 15":     refused(429, ``, "15"),
-		"429 insufficient_quota":  refused(429, `{"error":{"code":null,"type":"insufficient_quota"}}`, ""),
-		"503 overloaded":          refused(503, `{"error":{"code":"overloaded"}}`, ""),
-		"dial tcp: no such luck":  errors.New("dial tcp: no such luck\nat all"),
-		"529":                     refused(529, `<html>`, ""),
+		"429":                    refused(429, `{"error":{"code":"rate_limit_exceeded"}}`, ""),
+		"429, Retry-After 15":    refused(429, ``, "15"),
+		"429 insufficient_quota": refused(429, `{"error":{"code":null,"type":"insufficient_quota"}}`, ""),
+		"503 overloaded":         refused(503, `{"error":{"code":"overloaded"}}`, ""),
+		"dial tcp: no such luck": errors.New("dial tcp: no such luck\nat all"),
+		"529":                    refused(529, `<html>`, ""),
+		"connection refused": fmt.Errorf("turn 3: %w", &url.Error{Op: "Post", URL: "http://127.0.0.1:1/v1", Err: &net.OpError{
+			Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errors.New("connection refused")),
+		}}),
+		"lookup nowhere: no such host": &url.Error{Op: "Post", URL: "http://nowhere/v1", Err: &net.OpError{
+			Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "nowhere"},
+		}},
+		"timeout":                 &url.Error{Op: "Post", URL: "http://nowhere/v1", Err: errors.New("timeout")},
 		"500, Retry-After Monday": refused(500, `{"error":"oops"}`, "Monday"),
 	}
 	for want, err := range tests {

@@ -82,7 +82,7 @@ func (h *held) started() []*spawn.Handle {
 
 func (h *held) roster() roster {
 	r := roster{rows: append([]row(nil), h.rows...)}
-	r.gate, r.load = h.gate()
+	r.limiter, r.load = h.passage()
 	for i, handle := range h.started() { // in the order of the rows
 		r.rows[i] = h.row(r.rows[i], handle.Status())
 	}
@@ -111,16 +111,16 @@ func (h *held) row(r row, st spawn.WorkerStatus) row {
 	return r
 }
 
-// gate says in words what the limiter's status says.
-func (h *held) gate() (gate, load string) {
+// passage says in words what the limiter's status says.
+func (h *held) passage() (state, load string) {
 	st := h.limiter.Status()
 	switch {
 	case !st.BlockedUntil.IsZero():
-		gate = fmt.Sprintf("paused until %s (%s)", minutes(st.BlockedUntil.Sub(h.start)), st.Reason)
+		state = fmt.Sprintf("paused until %s (%s)", minutes(st.BlockedUntil.Sub(h.start)), st.Reason)
 	case st.Reason == limiter.ReasonProbing:
-		gate = "after the pause, a few calls first (probing)"
+		state = "probing: a few calls first"
 	default:
-		gate = "open"
+		state = "open"
 	}
-	return gate, fmt.Sprintf("budget %d, %d in flight, %d waiting", st.Budget, st.InFlight, st.Waiting)
+	return state, fmt.Sprintf("budget %d, %d in flight, %d waiting", st.Budget, st.InFlight, st.Waiting)
 }

@@ -11,37 +11,23 @@
 //
 // With -provider it serves the provider alone, for a client of your own.
 //
-// It exits with status 1 if holdoff lost a worker, and 2 if it could not run.
+// It exits with status 1 if holdoff lost a worker or it could not run, and 2 for
+// flags that make no sense.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"strings"
+
+	"github.com/holdoff-go/holdoff/examples/internal/cli"
 )
 
 // errLost says that a worker did not finish under holdoff.
 var errLost = errors.New("holdoff lost a worker")
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-		return
-	case errors.Is(err, errLost):
-		fmt.Fprintln(os.Stderr, "tower:", err)
-		os.Exit(1)
-	}
-	fmt.Fprintln(os.Stderr, "tower:", err)
-	os.Exit(2)
-}
+func main() { cli.Main("tower", run) }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	o, err := parse(args, stdout)
@@ -77,17 +63,18 @@ func acts(o options) []act {
 }
 
 func perform(ctx context.Context, o options, stdout io.Writer) error {
-	text, d := stdout, newDisplay(stdout)
+	text, d := stdout, newDisplay(stdout, o.workers)
 	if o.json {
 		text, d = io.Discard, silent{}
 	}
-	fmt.Fprintln(text, preface(o))
+	fmt.Fprintln(text, cli.Wrap(preface(o)))
 	all, shown := []figures(nil), acts(o)
 	for i, a := range shown {
+		story := a.story
 		if len(shown) > 1 {
-			fmt.Fprintf(text, "%d. ", i+1)
+			story = fmt.Sprintf("%d. %s", i+1, story)
 		}
-		fmt.Fprintln(text, a.story)
+		fmt.Fprintln(text, cli.Wrap(story))
 		f, err := play(ctx, o, a, d)
 		if err != nil {
 			return err
@@ -113,17 +100,14 @@ func preface(o options) string {
 	if o.url != "" {
 		return fmt.Sprintf("%s against %s,\nin real time: a pause of 60 s, retries after 3, 6 and 12 s.\n", fleet, o.url)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s against a simulated provider, over real HTTP on loopback.\n%s\n", fleet, weather(o))
+	text := fmt.Sprintf("%s against a simulated provider, over real HTTP on loopback.\n%s\n", fleet, weather(o))
 	if o.scale == 1 {
-		fmt.Fprintln(&b, "The clock runs in real time.")
-		return b.String()
+		return text + "The clock runs in real time.\n"
 	}
 	here := func(s float64) string { return fmt.Sprintf("%.3g s", s/o.scale) }
-	fmt.Fprintf(&b, "The clock runs %g times as fast as life: the pause of 60 s takes %s, the ladder of\n"+
-		"3, 6 and 12 s takes %s, %s and %s. All times shown are on that clock.\n",
+	return text + fmt.Sprintf("The clock runs %g times as fast as life: the pause of 60 s takes %s, "+
+		"the ladder of 3, 6 and 12 s takes %s, %s and %s. All times shown are on that clock.\n",
 		o.scale, here(60), here(3), here(6), here(12))
-	return b.String()
 }
 
 // verdict says whether holdoff kept its word.

@@ -6,13 +6,17 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/holdoff-go/holdoff/examples/internal/cli"
 	"github.com/holdoff-go/holdoff/internal/provider"
 	"github.com/holdoff-go/holdoff/limiter"
 )
@@ -84,7 +88,8 @@ func TestTower_plainSpawnersLoseAllAndHoldoffLosesNobody(t *testing.T) {
 				require.LessOrEqual(t, held.Refused, tt.maxRefused)
 
 				for _, f := range got {
-					require.Equal(t, f.Calls, f.Accepted+f.Refused)
+					require.Equal(t, f.Calls, f.Accepted+f.Refused+f.Failed)
+					require.Zero(t, f.Failed)
 				}
 			})
 		})
@@ -151,6 +156,29 @@ func TestTower_endsWhenInterrupted(t *testing.T) {
 	})
 }
 
+// requireNarrow requires that a terminal of 80 columns wraps nothing.
+func requireNarrow(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), cli.Width, line)
+	}
+}
+
+func TestPerform_proseIsNarrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		o := defaults(t)
+		require.NoError(t, perform(t.Context(), o, &out))
+		prose := regexp.MustCompile(`(?m)^   +\d+:\d\d  .*\n`).ReplaceAllString(out.String(), "")
+		requireNarrow(t, prose)
+		require.Contains(t, prose, "3. Under holdoff: ")
+		require.Contains(t, prose, "holdoff lost nobody")
+	})
+	fast := defaults(t)
+	fast.scale = 15
+	requireNarrow(t, cli.Wrap(preface(fast)))
+}
+
 func TestRun_overLoopback(t *testing.T) {
 	var out bytes.Buffer
 	err := run(t.Context(), []string{"-scale", "60", "-workers", "4", "-turns", "3"}, &out)
@@ -179,6 +207,23 @@ func TestRun_drivesAnyEndpoint(t *testing.T) {
 	require.Equal(t, 3, sim.Counts().Keys["sk-secret"].Accepted)
 }
 
+func TestRun_aDeadEndpointRefusesNobody(t *testing.T) {
+	sim, err := provider.Start(provider.Config{})
+	require.NoError(t, err)
+	sim.Close() // nobody listens there now
+
+	var out bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		o, err := parse([]string{"-url", sim.URL(), "-model", "m-1", "-workers", "1"}, io.Discard)
+		require.NoError(t, err)
+		require.ErrorIs(t, perform(t.Context(), o, &out), errLost)
+	})
+	require.Regexp(t, `refused +0\n`, out.String())
+	require.Regexp(t, `failed +[1-9]\n`, out.String())
+	_, said, _ := strings.Cut(out.String(), "\n\n")
+	require.NotContains(t, said, sim.URL())
+}
+
 func TestRun_neverPrintsTheKey(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret")
 	denial := provider.InvalidKey()
@@ -201,24 +246,31 @@ func TestRun_badFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no workers":          {[]string{"-workers", "0"}, "-workers is 0; it must be 1 to 1000"},
-		"no turns":            {[]string{"-turns", "-1"}, "-turns is -1; it must be at least 1"},
-		"negative storm":      {[]string{"-storm", "-1s"}, "-storm is -1s; it must not be negative"},
-		"slower than life":    {[]string{"-scale", "0.5"}, "-scale is 0.5; it must be 1 to 1000"},
-		"no number":           {[]string{"-scale", "NaN"}, "-scale is NaN; it must be 1 to 1000"},
+		"no workers":          {[]string{"-workers", "0"}, "-workers is 0: it must be 1 to 1000"},
+		"no whole number":     {[]string{"-workers", "abc"}, `invalid value "abc" for flag -workers: want a whole number`},
+		"no turns":            {[]string{"-turns", "-1"}, "-turns is -1: it must be at least 1"},
+		"negative storm":      {[]string{"-storm", "-1s"}, "-storm is -1s: it must not be negative"},
+		"slower than life":    {[]string{"-scale", "0.5"}, "-scale is 0.5: it must be 1 to 1000"},
+		"no number":           {[]string{"-scale", "NaN"}, "-scale is NaN: it must be 1 to 1000"},
+		"unknown":             {[]string{"-nothing"}, "flag provided but not defined: -nothing"},
 		"retry-after":         {[]string{"-retry-after", "soon"}, `invalid value "soon" for flag -retry-after: want none, mixed or a time such as 20s`},
-		"argument":            {[]string{"now"}, `unexpected argument "now"; see -h`},
+		"argument":            {[]string{"now"}, `unexpected argument "now"`},
 		"model without url":   {[]string{"-model", "m"}, "-model needs -url"},
 		"url without model":   {[]string{"-url", "http://localhost/v1"}, "-url needs -model, the name of a model the endpoint has"},
-		"url with storm":      {[]string{"-url", "http://localhost/v1", "-model", "m", "-storm", "9s"}, "-storm belongs to the simulated provider; leave it out with -url"},
+		"url with storm":      {[]string{"-url", "http://localhost/v1", "-model", "m", "-storm", "9s"}, "-storm changes nothing with -url: leave it out"},
+		"provider with json":  {[]string{"-provider", "-json"}, "-json changes nothing with -provider: leave it out"},
+		"provider with scale": {[]string{"-provider", "-scale", "2"}, "-scale changes nothing with -provider: leave it out"},
+		"listen alone":        {[]string{"-listen", "127.0.0.1:0"}, "-listen needs -provider"},
+		"no address":          {[]string{"-provider", "-listen", "8089"}, `-listen is "8089": it must be a host and a port, such as 127.0.0.1:8089`},
 		"provider with url":   {[]string{"-url", "http://localhost/v1", "-model", "m", "-provider"}, "-provider and -url contradict each other: give one"},
-		"url without a host":  {[]string{"-url", "localhost", "-model", "m"}, "-url must be an http or https URL such as https://api.openai.com/v1, without a user or password"},
+		"no url":              {[]string{"-url", "", "-model", "m"}, "-url must be an http or https URL such as https://api.openai.com/v1, without a user or password"},
+		"url without a host":  {[]string{"-url", "localhost"}, "-url must be an http or https URL such as https://api.openai.com/v1, without a user or password"},
 		"url with a password": {[]string{"-url", "http://a:b@localhost/v1", "-model", "m"}, "-url must be an http or https URL such as https://api.openai.com/v1, without a user or password"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			require.EqualError(t, run(t.Context(), tt.args, &out), tt.want)
+			require.EqualError(t, run(t.Context(), tt.args, &out), tt.want+"; see -h")
 			require.Empty(t, out.String())
 		})
 	}
@@ -227,9 +279,10 @@ func TestRun_badFlags(t *testing.T) {
 func TestRun_help(t *testing.T) {
 	var out bytes.Buffer
 	require.ErrorIs(t, run(t.Context(), []string{"-h"}, &out), flag.ErrHelp)
-	for _, name := range []string{"-workers", "-turns", "-storm", "-scale", "-seed", "-retry-after", "-json", "-url", "-model", "-provider"} {
+	for _, name := range []string{"-workers", "-turns", "-storm", "-scale", "-seed", "-retry-after", "-json", "-url", "-model", "-provider", "-listen"} {
 		require.Contains(t, out.String(), name)
 	}
+	requireNarrow(t, strings.ReplaceAll(out.String(), "    \t", strings.Repeat(" ", 8)))
 }
 
 func TestParse_urlIsCompleted(t *testing.T) {

@@ -17,13 +17,13 @@ func serveProvider(ctx context.Context, o options, out io.Writer) error {
 	} else {
 		refusal = provider.RateLimited(o.retryAfter.wait)
 	}
-	p, err := provider.Start(provider.Config{Script: provider.Storm(0, o.storm, refusal)})
+	p, err := provider.Start(provider.Config{Listen: o.listen, Script: provider.Storm(0, o.storm, refusal)})
 	if err != nil {
 		return err
 	}
 	defer p.Close()
 	fmt.Fprintf(out, "OPENAI_BASE_URL=%s\n", p.URL())
-	fmt.Fprintf(out, "It refuses every call for %v from the first one on, and then accepts. Interrupt it to see what it counted.\n", o.storm)
+	fmt.Fprintf(out, "It refuses every call for %v from the first one on, and then accepts.\nInterrupt it to see what it counted.\n", o.storm)
 	<-ctx.Done()
 	n := p.Counts()
 	fmt.Fprintf(out, "%d calls, %d accepted, %d refused\n", n.Calls, n.Accepted, n.Refused)

@@ -17,13 +17,15 @@ func TestProvider_refusesThenTells(t *testing.T) {
 	in, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, []string{"-provider", "-storm", "1h", "-retry-after", "20s"}, out)
+		ended <- run(ctx, []string{"-provider", "-listen", "127.0.0.1:0", "-storm", "1h", "-retry-after", "20s"}, out)
 		_ = out.Close()
 	}()
 	lines := bufio.NewScanner(in)
 	require.True(t, lines.Scan())
 	base, ok := strings.CutPrefix(lines.Text(), "OPENAI_BASE_URL=")
 	require.True(t, ok)
+	require.True(t, lines.Scan())
+	require.Equal(t, "It refuses every call for 1h0m0s from the first one on, and then accepts.", lines.Text())
 	require.True(t, lines.Scan())
 
 	body := strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"hello"}]}`)

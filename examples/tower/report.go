@@ -18,6 +18,7 @@ type figures struct {
 	Calls       int     `json:"calls"`
 	Accepted    int     `json:"accepted"`
 	Refused     int     `json:"refused"`
+	Failed      int     `json:"failed"`       // without an answer
 	LostTurns   int     `json:"lost_turns"`   // accepted, but of a worker that died
 	Seconds     float64 `json:"seconds"`      // on the tower's clock
 	WallSeconds float64 `json:"wall_seconds"` // on the wall
@@ -27,7 +28,7 @@ type figures struct {
 
 // tell counts the ends of the workers beside the calls.
 func tell(rows []row, t tally) figures {
-	f := figures{Calls: t.calls, Accepted: t.accepted, Refused: t.refused}
+	f := figures{Calls: t.calls, Accepted: t.accepted, Refused: t.refused, Failed: t.failed}
 	for _, r := range rows {
 		switch r.state {
 		case finished:
@@ -46,9 +47,10 @@ func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*100) / 100
 
 // writeTable puts the figures side by side.
 func writeTable(w io.Writer, o options, all []figures) {
-	unfinished := 0
+	unfinished, failed := 0, 0
 	for _, f := range all {
 		unfinished += f.Unfinished
+		failed += f.Failed
 	}
 	line := func(label string, cell func(figures) string) {
 		fmt.Fprintf(w, "  %-18s", label)
@@ -71,6 +73,9 @@ func writeTable(w io.Writer, o options, all []figures) {
 	line("calls", number(func(f figures) int { return f.Calls }))
 	line("  accepted", number(func(f figures) int { return f.Accepted }))
 	line("  refused", number(func(f figures) int { return f.Refused }))
+	if failed > 0 {
+		line("  failed", number(func(f figures) int { return f.Failed }))
+	}
 	line("time", func(f figures) string { return minutes(time.Duration(f.Seconds * float64(time.Second))) })
 	fmt.Fprintln(w)
 }

@@ -22,9 +22,9 @@ const (
 
 // A roster is what a tower shows of itself at one moment.
 type roster struct {
-	gate string // the limiter's state, where there is one
-	load string // what passes it: changes with every call
-	rows []row
+	limiter string // its state, where there is one
+	load    string // what passes it: changes with every call
+	rows    []row
 }
 
 // A row is one worker.

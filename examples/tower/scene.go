@@ -83,7 +83,7 @@ func (s *scene) calls() tally {
 		return s.client.counted()
 	}
 	c := s.sim.Counts()
-	return tally{calls: c.Calls, accepted: c.Accepted, refused: c.Refused}
+	return tally{calls: c.Calls, accepted: c.Accepted, refused: c.Refused, failed: c.Broken + c.Canceled}
 }
 
 // roster is the tower's, with the turns the agents have made.

@@ -50,7 +50,7 @@ func weather(o options) string {
 	s := fmt.Sprintf("From %s to %s it answers every call with a 429", minutes(stormFrom), minutes(end))
 	switch {
 	case o.retryAfter.mixed:
-		return fmt.Sprintf("%s: without a Retry-After at first,\nwith \"Retry-After: %d\" from %s on.", s, mixedRetryAfter/time.Second, minutes(stormFrom+o.storm/2))
+		return fmt.Sprintf("%s: without a Retry-After at first, with \"Retry-After: %d\" from %s on.", s, mixedRetryAfter/time.Second, minutes(stormFrom+o.storm/2))
 	case o.retryAfter.wait == 0:
 		return s + " that states no time."
 	}
