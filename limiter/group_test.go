@@ -258,6 +258,28 @@ func TestGroup_AForgottenKeyIsNeverSplit(t *testing.T) {
 	})
 }
 
+// The ramp after a storm is forgotten with the rest, also where a gate that knows the
+// limiter has it back.
+func TestGroup_AForgottenRampDoesNotComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t, GroupConfig{Config: func(Key) Config { return Config{Budget: 4} }})
+		kept := g.Of(acme)
+		kept.ReportRateLimited(time.Second)
+		time.Sleep(time.Second)
+		probe, err := kept.TryAcquire()
+		require.NoError(t, err)
+		probe.ReportSuccess()
+		probe.Release()
+		time.Sleep(time.Hour)
+		g.Status()
+		require.Zero(t, g.Len())
+		for range 4 {
+			_, err := kept.TryAcquire()
+			require.NoError(t, err)
+		}
+	})
+}
+
 // A call of a limiter that was forgotten is old news to the one in its seat, though
 // neither has seen a refusal.
 func TestGroup_LateReportToAnotherLimiter(t *testing.T) {

@@ -35,6 +35,7 @@ func (g *Group) seat(l *Limiter) {
 func (g *Group) unseat(l *Limiter) {
 	delete(g.limiters, l.key)
 	l.seated = false
+	l.state.renew() // a gate that knows it may have it back
 	g.unlink(l)
 }
 

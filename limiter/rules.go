@@ -43,6 +43,12 @@ func (s *state) asNew(t instant) bool {
 		(s.rules.pace == nil || s.rules.pace.full(t))
 }
 
+// renew makes s what asNew takes it for: the ramp, too, is forgotten.
+func (s *state) renew() {
+	s.window, s.unanswered, s.successes = 0, 0, 0
+	s.lastCut = -cutEvery
+}
+
 // at returns the state as time alone has made it by t. Whether somebody looks
 // often or seldom makes no difference: s.at(t).at(u) is s.at(u).
 func (s state) at(t instant) state {

@@ -65,7 +65,7 @@ type person struct {
 	model  *asked
 	cancel context.CancelFunc
 
-	mu   sync.Mutex
+	// What came of it: to be read after synctest.Wait.
 	slot *limiter.Slot
 	call *limiter.Call
 	err  error
@@ -312,8 +312,6 @@ func (d *driver) acquire(p limiter.Priority) {
 		default:
 			call, err = d.l.Wait(ctx)
 		}
-		who.mu.Lock()
-		defer who.mu.Unlock()
 		who.slot, who.call, who.err, who.back = slot, call, err, true
 	}()
 	synctest.Wait()
@@ -394,7 +392,6 @@ func (d *driver) settle() {
 	synctest.Wait()
 	var rest []*person
 	for _, p := range d.people {
-		p.mu.Lock()
 		let := p.model.ticket != nil
 		require.Equal(d, let || p.model.gone, p.back, "%v has come back", p.model.priority)
 		if !p.back {
@@ -409,7 +406,6 @@ func (d *driver) settle() {
 			p.model.ticket.slot = p.model.under
 			d.calls = append(d.calls, &held{call: p.call, ticket: p.model.ticket})
 		}
-		p.mu.Unlock()
 	}
 	d.people = rest
 }

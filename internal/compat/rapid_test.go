@@ -7,20 +7,33 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestModel_Rapid drives the limiter and the model through random steps.
-func TestModel_Rapid(t *testing.T) {
+// checkInBubble is rapid.Check with a bubble for each run.
+func checkInBubble(t *testing.T, run func(rt *rapid.T)) {
 	rapid.Check(t, func(rt *rapid.T) {
 		// rapid ends a failed run by a panic, which must not leave the bubble's
 		// goroutine.
-		var failed any
+		var ended any
 		synctest.Test(t, func(*testing.T) {
-			defer func() { failed = recover() }()
-			drive(rt, func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, what) }, 60)
+			defer func() { ended = recover() }()
+			run(rt)
 		})
-		if failed != nil {
-			panic(failed)
+		switch {
+		case rt.Failed():
+			rt.FailNow() // by a line of its own, or a run that lacks data would look like this to rapid's shrinking
+		case ended != nil:
+			panic(ended)
 		}
 	})
+}
+
+// from draws from rt.
+func from(rt *rapid.T) source {
+	return func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, what) }
+}
+
+// TestModel_Rapid drives the limiter and the model through random steps.
+func TestModel_Rapid(t *testing.T) {
+	checkInBubble(t, func(rt *rapid.T) { drive(rt, from(rt), 60) })
 }
 
 // FuzzModel drives them by bytes.
