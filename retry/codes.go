@@ -68,6 +68,7 @@ var exactCodes = map[string]codeKind{
 	"serviceunavailableexception":    capacityCode,
 	"serviceunavailable":             capacityCode,
 	"insufficientinstancecapacity":   capacityCode,
+	"skunotavailable":                capacityCode, // Azure's
 	"modelnotreadyexception":         capacityCode,
 	"modeltimeoutexception":          transientCode,
 	"modelerrorexception":            transientCode,
@@ -124,6 +125,7 @@ var exactCodes = map[string]codeKind{
 	"1015": throttleCode, "3040": capacityCode, "4006": stopCode,
 	"20429": throttleCode, "99991400": throttleCode,
 	"53300": capacityCode, "40001": lockCode, "40p01": lockCode, "55p03": lockCode,
+	"08000": transientCode, "08001": transientCode, "08003": transientCode, "08006": transientCode, "57p01": transientCode, "57p02": transientCode, "57p03": transientCode,
 }
 
 // codePatterns read the codes nobody has listed, by what their names are made of.

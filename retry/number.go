@@ -19,7 +19,7 @@ func (f *facts) countsNumber(code string, kind codeKind) bool {
 	switch {
 	case len(code) >= 8: // nobody else has this one
 		return true
-	case len(code) == 5 && (kind == lockCode || kind == capacityCode): // SQLSTATE, which comes over no HTTP
+	case len(code) == 5 && (kind == lockCode || kind == capacityCode || kind == transientCode): // SQLSTATE, which comes over no HTTP
 		return f.Status == 0
 	}
 	switch f.status {

@@ -50,6 +50,8 @@ func TestStatusIn(t *testing.T) {
 		"Status code was 429 and not [200]":                     429,
 		"request failed (429)":                                  429,
 		"Error fetching from URL: [503 ] x":                     503,
+		"API response code was 429":                             429,
+		"issue #503: status unknown":                            0,
 		"expected status code 200 but got 429":                  0,
 		"expect 200, got 429 from the server":                   0,
 		"Received: 429":                                         0,

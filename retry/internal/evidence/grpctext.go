@@ -12,10 +12,10 @@ func grpcCodeIn(text string) int {
 		{"code = ", ""},                  // Go
 		{"StatusRuntimeException: ", ""}, // Java
 		{"StatusException: ", ""},
-		{"StatusCode.", ""},       // Python
-		{`StatusCode="`, `"`},     // C#
-		{"status: ", ", message"}, // Rust
-		{"ConnectError: [", "]"},  // JavaScript, of Connect
+		{"StatusCode.", ""},           // Python
+		{`StatusCode="`, `"`},         // C#
+		{"status: ", ", message: \""}, // Rust
+		{"ConnectError: [", "]"},      // JavaScript, of Connect
 		{"twirp error ", ":"},
 	} {
 		_, after, found := strings.Cut(text, form.before)

@@ -52,16 +52,16 @@ func (n *numeral) isStatus() bool {
 		return false
 	}
 	// The status's own name or a noun behind it.
-	after := strings.TrimLeft(n.after, " :-)]\"'`,<")
-	if isNamed(after, n.status) || startsWithWord(after, nounsBehind) {
+	after := strings.TrimLeft(n.after, " -)]\"'`,<")
+	if isNamed(strings.TrimLeft(after, ": "), n.status) || startsWithWord(after, nounsBehind) {
 		return !n.isAssertion()
 	}
 	if behind := strings.TrimLeft(n.after, " "); startsWithAny(behind, counted) || startsWithWord(behind, units) {
 		return false
 	}
 	// A noun or a verb before it.
-	before := strings.TrimRight(n.before, " :=\"'`#([")
-	if endsWithWord(before, cues) {
+	before := strings.TrimRight(n.before, " :=\"'`([")
+	if endsWithWord(trimCopula(before), cues) {
 		return !n.isAssertion()
 	}
 	if startsWithAny(strings.TrimLeft(n.after, " "), tallied) {
@@ -84,7 +84,7 @@ func (n *numeral) isPart() bool {
 		return n.goesOn()
 	}
 	c := b[len(b)-1]
-	return isWord(c) || c == '.' || c == '-' || c == '/' || c == ':' && len(b) > 1 && isWord(b[len(b)-2])
+	return isWord(c) || c == '.' || c == '-' || c == '/' || c == '#' || c == ':' && len(b) > 1 && isWord(b[len(b)-2])
 }
 
 func (n *numeral) goesOn() bool {
@@ -94,10 +94,10 @@ func (n *numeral) goesOn() bool {
 
 // cues are the words behind which three digits are a status.
 var cues = []string{
-	"status", "status code", "statuscode", "status_code", "error status", "last status", "status was", "status code was", "status is", "status code is", "status of",
+	"status", "status code", "statuscode", "status_code", "error status", "last status",
 	"http", "http/1.0", "http/1.1", "http/2", "http/2.0", "http/3", "http error", "http status", "http code", "httpstatus", "http_status", "http_code", "httpcode", "http response",
 	"error code", "errcode", "api error", "apierror", "client error", "server error", "response", "response code", "response_code", "responsecode", "returned error", "request rejected", "indicate success",
-	"responded with", "responded with a", "server returned", "server returned a", "failed with", "failed with a", "rejected with", "rejected with a", "resulted in a", "resulted in",
+	"responded with", "server returned", "failed with", "rejected with", "resulted in",
 	"request failed", "call failed", "fetch failed", "query failed", "download failed", "upload failed", "handshake failed",
 }
 
@@ -116,6 +116,17 @@ var (
 		"passed", "failed", "pass", "fail", "ok", "skipped", "problem", "warning", "issue", "second", "minute", "hour", "day", "%", "retries", "attempt", "users", "messages", "connections", "column",
 	}
 )
+
+// trimCopula cuts the word between a cue and its status: "the response code was",
+// "rejected with a".
+func trimCopula(before string) string {
+	for _, word := range [...]string{" was", " is", " of", " a"} {
+		if b, ok := strings.CutSuffix(before, word); ok {
+			return b
+		}
+	}
+	return before
+}
 
 // isCode reports whether the digits stand behind "code=429", or behind "code: 429"
 // where that starts a clause. An area code or an exit code is none.
