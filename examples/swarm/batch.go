@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/retry"
 	"github.com/holdoff-go/holdoff/spawn"
 	"github.com/holdoff-go/holdoff/spawn/swarm"
 )
@@ -30,6 +31,9 @@ func tasks(n int) iter.Seq2[string, task] {
 	}
 }
 
+// retries is how often a task is tried again: as often as it is when nothing is said.
+const retries = 3
+
 // A batch is the tasks as a swarm: one limiter before the provider, one spawner,
 // and the swarm on it.
 type batch struct {
@@ -47,7 +51,7 @@ func newBatch(s *scene, d display) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	sp, err := spawn.New(spawn.Config{Limiter: l, Clock: s.clock})
+	sp, err := spawn.New(spawn.Config{Limiter: l, Policy: retry.Policy{MaxRetries: retries}, Clock: s.clock})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +89,7 @@ func (b *batch) close() {
 // run ranges over the results, which come in the order of the tasks.
 func (b *batch) run(ctx context.Context) figures {
 	began := time.Now()
-	f := figures{Tasks: b.scene.options.tasks}
+	f := figures{Tasks: b.scene.options.tasks, Results: []result{}, Failures: []string{}}
 	for name, r := range b.swarm.Results(ctx) {
 		if r.Err != nil {
 			f.Failures = append(f.Failures, name+": "+r.Err.Error())
@@ -121,19 +125,19 @@ func (b *batch) watch(d display, over <-chan struct{}) {
 			running = false
 		case <-tick.C:
 		}
-		d.show(b.scene.at(), b.swarm.Progress(), b.gate())
+		d.show(b.scene.at(), b.swarm.Progress(), b.passage())
 	}
 }
 
-// gate says in words what the limiter's status says.
-func (b *batch) gate() string {
+// passage says in words what the limiter's status says.
+func (b *batch) passage() string {
 	st := b.limiter.Status()
-	gate := "open"
+	state := "open"
 	switch {
 	case !st.BlockedUntil.IsZero():
-		gate = fmt.Sprintf("paused until %s (%s)", minutes(st.BlockedUntil.Sub(b.scene.start)), st.Reason)
+		state = fmt.Sprintf("paused until %s (%s)", minutes(st.BlockedUntil.Sub(b.scene.start)), st.Reason)
 	case st.Reason == limiter.ReasonProbing:
-		gate = "after the pause, a few calls first (probing)"
+		state = "probing: a few calls first"
 	}
-	return fmt.Sprintf("%s; budget %d, %d in flight", gate, st.Budget, st.InFlight)
+	return fmt.Sprintf("%s; budget %d, %d in flight", state, st.Budget, st.InFlight)
 }

@@ -3,31 +3,32 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/holdoff-go/holdoff/examples/internal/cli"
+	"github.com/holdoff-go/holdoff/retry"
 	"github.com/holdoff-go/holdoff/spawn/swarm"
 )
 
 // A display shows the swarm while it runs. Events come from many tasks at once.
 type display interface {
 	event(at time.Duration, e swarm.Event[string])
-	show(at time.Duration, p swarm.Progress, gate string)
+	show(at time.Duration, p swarm.Progress, limiter string)
 	end()
 }
 
-// newDisplay draws a bar on a terminal and writes lines elsewhere.
+// newDisplay draws a bar on a terminal that has the room and writes lines elsewhere.
 func newDisplay(w io.Writer) display {
-	f, ok := w.(*os.File)
-	if ok && os.Getenv("TERM") != "dumb" {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return &screen{w: w}
-		}
+	if cli.Redraws(w, screenLines) {
+		return &screen{w: w}
 	}
 	return &journal{w: w}
 }
+
+// screenLines is how high a screen is.
+const screenLines = 3
 
 // A screen redraws a bar and two lines in place.
 type screen struct {
@@ -37,20 +38,20 @@ type screen struct {
 
 func (s *screen) event(time.Duration, swarm.Event[string]) {} // the next frame shows it
 
-func (s *screen) show(at time.Duration, p swarm.Progress, gate string) {
+func (s *screen) show(at time.Duration, p swarm.Progress, limiter string) {
 	up := ""
 	if s.drawn {
-		up = "\x1b[3A"
+		up = fmt.Sprintf("\x1b[%dA", screenLines)
 	}
 	s.drawn = true
-	fmt.Fprintf(s.w, "%s  %5s  %s\x1b[K\n         %s\x1b[K\n         %s\x1b[K\n",
-		up, minutes(at), bar(p), count(p), gate)
+	fmt.Fprintf(s.w, "%s  %5s  %s\x1b[K\n%s\x1b[K\n%s\x1b[K\n",
+		up, minutes(at), bar(p), cli.Clip("         "+count(p)), cli.Clip("         limiter "+limiter))
 }
 
 func (s *screen) end() {}
 
-// barWidth leaves room for the time and the brackets on 80 columns.
-const barWidth = 60
+// barWidth leaves room for the time and the brackets.
+const barWidth = cli.Width - 18
 
 // bar draws who is where, each as wide as their share: done, running, backing
 // off, lost, and what waits.
@@ -93,10 +94,10 @@ func count(p swarm.Progress) string {
 // A journal writes lines, for a reader without a terminal: what happens to a task
 // that is put off, and each tenth of the way.
 type journal struct {
-	mu    sync.Mutex
-	w     io.Writer
-	gate  string
-	tenth int
+	mu      sync.Mutex
+	w       io.Writer
+	limiter string
+	tenth   int
 }
 
 func (j *journal) event(at time.Duration, e swarm.Event[string]) {
@@ -104,6 +105,9 @@ func (j *journal) event(at time.Duration, e swarm.Event[string]) {
 	switch e.Kind {
 	case swarm.EventSuspended:
 		text = fmt.Sprintf("is put off until %s: %s", minutes(at+e.Until.Sub(e.Time)), e.Verdict.Class)
+		if lastInStorm(e) {
+			text = fmt.Sprintf("is put off: %s (its last retry: others probe first)", e.Verdict.Class)
+		}
 	case swarm.EventResumed:
 		text = fmt.Sprintf("is back, for attempt %d", e.Attempt)
 	case swarm.EventAbandoned:
@@ -114,11 +118,18 @@ func (j *journal) event(at time.Duration, e swarm.Event[string]) {
 	j.line(at, e.Key+" "+text)
 }
 
-func (j *journal) show(at time.Duration, p swarm.Progress, gate string) {
+// lastInStorm reports whether a refused task has one retry left while others live.
+// The spawner spends no last retry on a storm: the task queues behind the others.
+func lastInStorm(e swarm.Event[string]) bool {
+	others := e.Progress.Queued + e.Progress.Running + e.Progress.BackingOff - 1
+	return e.Verdict.Class == retry.RateLimited && e.Attempt >= retries && others > 0
+}
+
+func (j *journal) show(at time.Duration, p swarm.Progress, limiter string) {
 	// What comes before the semicolon: the load changes with each call.
-	if state, _, _ := strings.Cut(gate, ";"); state != j.gate {
-		j.gate = state
-		j.line(at, "the gate is "+gate)
+	if state, _, _ := strings.Cut(limiter, ";"); state != j.limiter {
+		j.limiter = state
+		j.line(at, "limiter "+limiter)
 	}
 	if p.Total == 0 {
 		return

@@ -6,18 +6,17 @@
 // batch.go is the part to copy. With -store a second run starts only the tasks
 // that the first one did not finish, say because it was interrupted.
 //
-// It exits with status 1 if a task was lost, and 2 if it could not run or was
-// interrupted.
+// It exits with status 1 if a task was lost, it could not run or was interrupted,
+// and 2 for flags that make no sense.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
+
+	"github.com/holdoff-go/holdoff/examples/internal/cli"
 )
 
 var (
@@ -25,19 +24,7 @@ var (
 	errInterrupted = errors.New("interrupted")
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	fmt.Fprintln(os.Stderr, "swarm:", err)
-	if errors.Is(err, errLost) {
-		os.Exit(1)
-	}
-	os.Exit(2)
-}
+func main() { cli.Main("swarm", run) }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	o, err := parse(args, stdout)
@@ -53,7 +40,7 @@ func perform(ctx context.Context, o options, stdout io.Writer) error {
 	if o.json {
 		text, d = io.Discard, silent{}
 	}
-	fmt.Fprint(text, preface(o))
+	fmt.Fprintln(text, cli.Wrap(preface(o)))
 	s, err := newScene(o)
 	if err != nil {
 		return err

@@ -13,10 +13,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/holdoff-go/holdoff/examples/internal/cli"
 	"github.com/holdoff-go/holdoff/retry"
 	"github.com/holdoff-go/holdoff/spawn"
 	"github.com/holdoff-go/holdoff/spawn/swarm"
@@ -61,7 +63,7 @@ func TestSwarm_LosesNothing(t *testing.T) {
 				f, err := play(t, t.Context(), o)
 				require.NoError(t, err)
 				require.Equal(t, o.tasks, f.Done)
-				require.Empty(t, f.Failures)
+				require.Equal(t, []string{}, f.Failures, "an empty list, and not null")
 				require.Equal(t, o.tasks, f.Accepted, "nothing was paid for twice")
 				require.Equal(t, f.Suspended, f.Resumed)
 				require.Equal(t, int64(f.Refused), f.Suspended)
@@ -121,6 +123,9 @@ func TestRun_ForAReader(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-tasks", "9", "-burst", "4", "-pace", "3s", "-storm", "10s", "-scale", "200"}, &out))
 	require.Contains(t, out.String(), "9 tasks of one call each, at most 24 of them alive")
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, len(line)-1, cli.Width, line)
+	}
 	require.Contains(t, out.String(), "is put off until")
 	require.Contains(t, out.String(), "9 of 9 tasks are done, and their results are in order.\n")
 	require.NotContains(t, out.String(), "\x1b")
@@ -128,15 +133,16 @@ func TestRun_ForAReader(t *testing.T) {
 
 func TestParse_NamesWhatMakesNoSense(t *testing.T) {
 	for want, args := range map[string][]string{
-		`unexpected argument "x"`: {"x"},
-		"-tasks is 0":             {"-tasks", "0"},
-		"-tasks is 10001":         {"-tasks", "10001"},
-		"-cap is 0":               {"-cap", "0"},
-		"-burst is -1":            {"-burst", "-1"},
-		"-pace is -1s":            {"-pace", "-1s"},
-		"-storm is -1s":           {"-storm", "-1s"},
-		"-scale is NaN":           {"-scale", "NaN"},
-		"not defined: -nothing":   {"-nothing"},
+		`unexpected argument "x"; see -h`:                  {"x"},
+		`"abc" for flag -cap: want a whole number; see -h`: {"-cap", "abc"},
+		"-tasks is 0":           {"-tasks", "0"},
+		"-tasks is 10001":       {"-tasks", "10001"},
+		"-cap is 0":             {"-cap", "0"},
+		"-burst is -1":          {"-burst", "-1"},
+		"-pace is -1s":          {"-pace", "-1s"},
+		"-storm is -1s":         {"-storm", "-1s"},
+		"-scale is NaN":         {"-scale", "NaN"},
+		"not defined: -nothing": {"-nothing"},
 	} {
 		t.Run(want, func(t *testing.T) {
 			require.ErrorContains(t, run(t.Context(), args, io.Discard), want)
@@ -145,6 +151,9 @@ func TestParse_NamesWhatMakesNoSense(t *testing.T) {
 	var help bytes.Buffer
 	require.ErrorIs(t, run(t.Context(), []string{"-h"}, &help), flag.ErrHelp)
 	require.Contains(t, help.String(), "-store file")
+	for line := range strings.Lines(strings.ReplaceAll(help.String(), "    \t", strings.Repeat(" ", 8))) {
+		require.LessOrEqual(t, len(line)-1, cli.Width, line)
+	}
 	require.ErrorIs(t, run(t.Context(), []string{"-store", filepath.Join(t.TempDir(), "no", "such")}, io.Discard), os.ErrNotExist)
 }
 
@@ -156,12 +165,18 @@ func TestScreen_RedrawsABar(t *testing.T) {
 	require.Equal(t, []string{
 		"   1:05  [" + strings.Repeat("█", 30) + "×" + strings.Repeat("▓", 10) + strings.Repeat("░", 5) + strings.Repeat("·", 14) + "]",
 		"         30 of 60 done, 10 running, 5 backing off, 1 dead, 1:00 to go",
-		"         open",
+		"         limiter open",
 		"",
 	}, lines)
 	out.Reset()
 	s.show(66*time.Second, swarm.Progress{Total: 7, Done: 7}, "open")
 	require.True(t, strings.HasPrefix(out.String(), "\x1b[3A   1:06  ["+strings.Repeat("█", 60)+"]"))
+	out.Reset()
+	many := swarm.Progress{Total: 10_000, Done: 4_000, Running: 1_000, BackingOff: 2_000, Parked: 100, Dead: 100, Canceled: 100, ETA: time.Hour}
+	s.show(time.Hour, many, strings.Repeat("x", 100))
+	for line := range strings.SplitSeq(strings.TrimPrefix(out.String(), "\x1b[3A"), "\x1b[K\n") {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), cli.Width, line)
+	}
 	require.Equal(t, "["+strings.Repeat("·", 60)+"]", bar(swarm.Progress{}))
 }
 
@@ -177,13 +192,19 @@ func TestJournal_WritesALineForEachChange(t *testing.T) {
 	event(time.Second, swarm.EventSuspended, spawn.Event{Until: began.Add(4 * time.Second), Verdict: retry.Verdict{Class: retry.RateLimited}})
 	event(4*time.Second, swarm.EventResumed, spawn.Event{Attempt: 2})
 	event(5*time.Second, swarm.EventAbandoned, spawn.Event{State: spawn.Dead, Err: errors.New("no")})
+	last := spawn.Event{Until: began.Add(17 * time.Second), Time: began.Add(5 * time.Second), Attempt: retries, Verdict: retry.Verdict{Class: retry.RateLimited}}
+	for _, p := range []swarm.Progress{{BackingOff: 1}, {BackingOff: 1, Queued: 1}} {
+		j.event(5*time.Second, swarm.Event[string]{Kind: swarm.EventSuspended, Key: "t1", Event: last, Progress: p})
+	}
 	j.show(6*time.Second, swarm.Progress{Total: 10, Done: 1}, "open; budget 8")
 	j.show(7*time.Second, swarm.Progress{Total: 10, Done: 1}, "open; budget 9")
 	require.Equal(t, strings.Join([]string{
 		"   0:01  t1 is put off until 0:04: rate_limited",
 		"   0:04  t1 is back, for attempt 2",
 		"   0:05  t1 is dead: no",
-		"   0:06  the gate is open; budget 8",
+		"   0:05  t1 is put off until 0:17: rate_limited",
+		"   0:05  t1 is put off: rate_limited (its last retry: others probe first)",
+		"   0:06  limiter open; budget 8",
 		"   0:06  1 of 10 done, 0 running, 0 backing off",
 		"",
 	}, "\n"), out.String())

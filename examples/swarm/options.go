@@ -1,11 +1,10 @@
 package main
 
 import (
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"time"
+
+	"github.com/holdoff-go/holdoff/examples/internal/cli"
 )
 
 const maxTasks = 10_000
@@ -23,39 +22,33 @@ type options struct {
 
 func parse(args []string, help io.Writer) (options, error) {
 	var o options
-	fs := flag.NewFlagSet("swarm", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // main prints the error, once
+	fs := cli.Flags("swarm", "It runs tasks as one swarm against a simulated provider that refuses every call for a while.")
 	fs.IntVar(&o.tasks, "tasks", 60, "how many tasks there are, of one call each")
 	fs.IntVar(&o.cap, "cap", 24, "how many of them are alive at once")
 	fs.IntVar(&o.burst, "burst", 8, "how many are started at once, before the pace")
 	fs.DurationVar(&o.pace, "pace", 700*time.Millisecond, "the time between two starts after the burst; 0s: none")
-	fs.DurationVar(&o.storm, "storm", 40*time.Second, "how long the provider refuses every call, on the swarm's clock; 0s: never")
-	fs.Float64Var(&o.scale, "scale", 15, "how many times faster than life the swarm's clock runs; 1 is real time")
+	fs.DurationVar(&o.storm, "storm", 40*time.Second, "how long the provider refuses every call, on the swarm's clock;\n0s: never")
+	fs.Float64Var(&o.scale, "scale", 15, "how many times faster than life the swarm's clock runs; 1 is real\ntime")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of the provider's latencies")
-	fs.StringVar(&o.store, "store", "", "keep the results in this `file`, and start only the tasks that have none there")
+	fs.StringVar(&o.store, "store", "", "keep the results in this `file`, and start only the tasks that have\nnone there")
 	fs.BoolVar(&o.json, "json", false, "print the figures as JSON and nothing else")
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fs.SetOutput(help)
-			fs.Usage()
-		}
+	if _, err := cli.Parse(fs, args, help); err != nil {
 		return o, err
 	}
 	switch {
-	case fs.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; see -h", fs.Arg(0))
 	case o.tasks < 1 || o.tasks > maxTasks:
-		return o, fmt.Errorf("-tasks is %d; it must be 1 to %d", o.tasks, maxTasks)
+		return o, cli.Usagef("-tasks is %d: it must be 1 to %d", o.tasks, maxTasks)
 	case o.cap < 1:
-		return o, fmt.Errorf("-cap is %d; it must be at least 1", o.cap)
+		return o, cli.Usagef("-cap is %d: it must be at least 1", o.cap)
 	case o.burst < 1:
-		return o, fmt.Errorf("-burst is %d; it must be at least 1", o.burst)
+		return o, cli.Usagef("-burst is %d: it must be at least 1", o.burst)
 	case o.pace < 0:
-		return o, fmt.Errorf("-pace is %v; it must not be negative", o.pace)
+		return o, cli.Usagef("-pace is %v: it must not be negative", o.pace)
 	case o.storm < 0:
-		return o, fmt.Errorf("-storm is %v; it must not be negative", o.storm)
-	case !(o.scale >= 1 && o.scale <= 1000): // NaN too
-		return o, fmt.Errorf("-scale is %v; it must be 1 to 1000", o.scale)
+		return o, cli.Usagef("-storm is %v: it must not be negative", o.storm)
+	}
+	if err := cli.CheckScale(o.scale); err != nil {
+		return o, err
 	}
 	if o.pace == 0 {
 		o.burst = 0 // it has no meaning then

@@ -49,7 +49,7 @@ func (f figures) summary() string {
 	}
 	fmt.Fprintf(&b, "The provider saw %d calls, at most %d at once: it accepted %d and refused %d.\n",
 		f.Calls, f.MaxInFlight, f.Accepted, f.Refused)
-	fmt.Fprintf(&b, "Tasks were put off %d times, and came back %d times. It took %s (%.1f s of real time).\n",
+	fmt.Fprintf(&b, "Tasks were put off %d times, and came back %d times.\nIt took %s (%.1f s of real time).\n",
 		f.Suspended, f.Resumed, minutes(time.Duration(f.Seconds*float64(time.Second))), f.WallSeconds)
 	return b.String()
 }

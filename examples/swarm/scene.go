@@ -72,7 +72,7 @@ func script(o options) provider.Script {
 
 // preface says what will be seen.
 func preface(o options) string {
-	s := fmt.Sprintf("%d tasks of one call each, at most %d of them alive, against a simulated provider\non loopback.", o.tasks, o.cap)
+	s := fmt.Sprintf("%d tasks of one call each, at most %d of them alive, against a simulated provider on loopback.", o.tasks, o.cap)
 	if o.pace > 0 {
 		s += fmt.Sprintf(" %d start at once, and then one each %v.", o.burst, o.pace)
 	}
@@ -82,7 +82,7 @@ func preface(o options) string {
 	if o.scale > 1 {
 		s += fmt.Sprintf("\nThe clock runs %g times as fast as life; all times are on it.", o.scale)
 	}
-	return s + "\n\n"
+	return s + "\n"
 }
 
 // A fastClock runs scale times faster than life. holdoff, the provider and the
