@@ -79,7 +79,9 @@ type Config struct {
 	Burst int
 
 	// MaxWaiting bounds the Normal callers that wait in Acquire; one more gets a
-	// *BlockedError with ReasonQueueFull. 0 is unlimited; negative is an error.
+	// *BlockedError with ReasonQueueFull. 0 is unlimited; negative is an error. Who
+	// waits for a Gate is counted by the limiter that blocks it, and is not turned
+	// away any more when it goes on to the next.
 	MaxWaiting int
 
 	// OnEvent is told of every change, in order and one at a time, without a lock

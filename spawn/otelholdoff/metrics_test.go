@@ -159,6 +159,16 @@ func TestReasons(t *testing.T) {
 	require.NotContains(t, got, "words")
 }
 
+// A gate whose limiters cannot be made lets nobody in, and that is to be seen.
+func TestGateWithoutLimiters(t *testing.T) {
+	s := newScene(t, otelholdoff.Config{})
+	g, err := limiter.NewGroup(limiter.GroupConfig{Config: func(limiter.Key) limiter.Config { return limiter.Config{Budget: -1} }})
+	require.NoError(t, err)
+	gate := g.Of(limiter.Key{Scope: "model", Name: "flash"})
+	s.metrics.WatchLimiters(func() []limiter.Status { return []limiter.Status{gate.Status()} })
+	require.Contains(t, strings.Join(s.read(t), "\n"), `holdoff.limiter.blocked updowncounter {limiter} {holdoff.limiter.name="model:flash", holdoff.reason="config"} 1`)
+}
+
 // However many names and workers there are, the streams are bounded, and those
 // that are too many are added up.
 func TestCardinality(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 var (
 	reasons = []limiter.Reason{
 		limiter.ReasonHold, limiter.ReasonRateLimited, limiter.ReasonOverloaded, limiter.ReasonProbing,
-		limiter.ReasonBudget, limiter.ReasonPace, limiter.ReasonWaiting,
+		limiter.ReasonBudget, limiter.ReasonPace, limiter.ReasonWaiting, limiter.ReasonConfig,
 	}
 	living = []spawn.State{spawn.Queued, spawn.Running, spawn.BackingOff}
 )

@@ -34,7 +34,7 @@ func limiterDesc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	reasons = []limiter.Reason{
 		limiter.ReasonHold, limiter.ReasonRateLimited, limiter.ReasonOverloaded, limiter.ReasonProbing,
-		limiter.ReasonBudget, limiter.ReasonPace, limiter.ReasonWaiting,
+		limiter.ReasonBudget, limiter.ReasonPace, limiter.ReasonWaiting, limiter.ReasonConfig,
 	}
 	living = []spawn.State{spawn.Queued, spawn.Running, spawn.BackingOff}
 )

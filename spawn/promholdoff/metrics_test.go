@@ -131,6 +131,7 @@ func TestReasons(t *testing.T) {
 # HELP holdoff_limiter_blocked 1 for the reason why new work is not let in, else 0.
 # TYPE holdoff_limiter_blocked gauge
 holdoff_limiter_blocked{limiter="openai",reason="budget"} 0
+holdoff_limiter_blocked{limiter="openai",reason="config"} 0
 holdoff_limiter_blocked{limiter="openai",reason="hold"} 1
 holdoff_limiter_blocked{limiter="openai",reason="overloaded"} 0
 holdoff_limiter_blocked{limiter="openai",reason="pace"} 0
@@ -143,6 +144,16 @@ holdoff_limiter_pauses_total{limiter="openai",reason="overloaded"} 1
 holdoff_limiter_pauses_total{limiter="openai",reason="rate_limited"} 0
 `), "holdoff_limiter_blocked", "holdoff_limiter_pauses_total"))
 	require.NotContains(t, dump(t, s.registry), "words")
+}
+
+// A gate whose limiters cannot be made lets nobody in, and that is to be seen.
+func TestGateWithoutLimiters(t *testing.T) {
+	s := newScene(t, promholdoff.Config{})
+	g, err := limiter.NewGroup(limiter.GroupConfig{Config: func(limiter.Key) limiter.Config { return limiter.Config{Budget: -1} }})
+	require.NoError(t, err)
+	gate := g.Of(limiter.Key{Scope: "model", Name: "flash"})
+	s.metrics.WatchLimiters(func() []limiter.Status { return []limiter.Status{gate.Status()} })
+	require.Contains(t, dump(t, s.registry), `holdoff_limiter_blocked{limiter="model:flash",reason="config"} 1`)
 }
 
 // However many names and workers there are, the series are bounded, and those

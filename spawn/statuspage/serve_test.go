@@ -223,6 +223,19 @@ func TestEscaping(t *testing.T) {
 	})
 }
 
+// A gate whose limiters cannot be made lets nobody in, and the page says so.
+func TestGateWithoutLimiters(t *testing.T) {
+	inScene(t, func(t *testing.T, s *scene) {
+		g, err := limiter.NewGroup(limiter.GroupConfig{Config: func(limiter.Key) limiter.Config { panic("no such tenant") }})
+		require.NoError(t, err)
+		gate := g.Of(limiter.Key{Scope: "model", Name: "flash"})
+		s.page.WatchLimiters(func() []limiter.Status { return []limiter.Status{gate.Status()} })
+		body := s.get("/").body
+		require.Contains(t, body, "model:flash is blocked")
+		require.Contains(t, body, "Misconfigured")
+	})
+}
+
 func TestTooManyToShow(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
 		limiters := make([]limiter.Status, 150)

@@ -91,7 +91,7 @@ func (p *Page) addHistory(now time.Time, reports []limiterReport) {
 // urgency orders limiters that are too many to show: the lowest first.
 func urgency(s limiter.Status) int {
 	switch s.Reason {
-	case limiter.ReasonHold, limiter.ReasonRateLimited, limiter.ReasonOverloaded:
+	case limiter.ReasonHold, limiter.ReasonConfig, limiter.ReasonRateLimited, limiter.ReasonOverloaded:
 		return 0
 	case limiter.ReasonNone:
 		return 2

@@ -164,6 +164,8 @@ func describe(s limiter.Status) (mark, state, why string) {
 		return "busy", "Paced", "The steady pace lets the next one in."
 	case limiter.ReasonWaiting:
 		return "busy", "Queueing", "Others are ahead in the queue."
+	case limiter.ReasonConfig:
+		return "held", "Misconfigured", "The group has no sensible Config for one of the gate's keys; nobody is let in."
 	default:
 		return "busy", string(s.Reason), ""
 	}
