@@ -8,7 +8,8 @@ import (
 
 // carried is what a run carries from attempt to attempt and into its Result.
 type carried struct {
-	nameless bool // the worker's ID is made up
+	nameless  bool // the worker's ID is made up
+	forgotten bool // the effects are; guarded by effects.mu
 
 	mu         sync.Mutex
 	attempt    int // the number of the latest

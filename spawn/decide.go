@@ -32,7 +32,7 @@ func (e *effects) decide(ctx context.Context, decided Effect) error {
 		return err
 	}
 	keep := f.ended
-	defer func() { e.land(id, f, keep) }() // deferred, because the store may panic
+	defer func() { e.land(id, f, keep) }() // deferred, because the store may end this goroutine
 	err = e.store.Settle(ctx, decided)
 	keep = keep && err != nil
 	return err

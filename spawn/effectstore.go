@@ -12,7 +12,7 @@ import (
 // whatever the store is to outlive. Its methods are called from many goroutines.
 // They are atomic, may be called again after an error with the same argument,
 // and end by themselves: what becomes of an effect is stored even when the run
-// is cancelled.
+// is cancelled. A panic in one is an error.
 type EffectStore interface {
 	// Begin stores intent, which is in flight, if there is no effect of its Worker
 	// and Key, and returns the one that is stored then: intent, or what was there.
@@ -21,6 +21,26 @@ type EffectStore interface {
 	// that is EffectDone replaces it, and of one that is EffectReleased nothing is
 	// kept. If another Intent is stored, nothing changes, and it is an error.
 	Settle(ctx context.Context, e Effect) error
+}
+
+// guardedStore is a host's EffectStore whose panic is an error. It may be called in a
+// goroutine of the worker's own, which nobody guards.
+type guardedStore struct{ host EffectStore }
+
+func (g guardedStore) Begin(ctx context.Context, intent Effect) (stored Effect, err error) {
+	defer panicked(&err)
+	return g.host.Begin(ctx, intent)
+}
+
+func (g guardedStore) Settle(ctx context.Context, e Effect) (err error) {
+	defer panicked(&err)
+	return g.host.Settle(ctx, e)
+}
+
+func panicked(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("spawn: Config.Effects panicked: %v", p)
+	}
 }
 
 // memoryEffects is the EffectStore of a spawner that is given none. It forgets

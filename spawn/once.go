@@ -78,7 +78,7 @@ func (a *Attempt) Once(ctx context.Context, key string, fn func(context.Context)
 
 // effects runs the effects of a spawner's workers.
 type effects struct {
-	store   EffectStore
+	store   guardedStore
 	lasting bool   // store is the host's, and may outlive the process
 	owner   string // unique to the spawner, in all processes
 
@@ -100,7 +100,7 @@ type flight struct {
 
 func newEffects(store EffectStore, owner string) *effects {
 	_, own := store.(*memoryEffects)
-	return &effects{store: store, lasting: !own, owner: owner, flights: make(map[effectID]*flight)}
+	return &effects{store: guardedStore{store}, lasting: !own, owner: owner, flights: make(map[effectID]*flight)}
 }
 
 // once is Once for a result in bytes.
@@ -173,7 +173,7 @@ func (e *effects) take(by *run, id effectID, effect Effect) (*flight, error) {
 	defer e.mu.Unlock()
 	f := e.flights[id]
 	switch {
-	case by != nil && by.forgotten:
+	case by != nil && by.carried.forgotten:
 		return nil, fmt.Errorf("spawn: effect %q: the run has succeeded, and its effects are forgotten: it may have been had", id.key)
 	case f == nil:
 		e.intents++
@@ -237,18 +237,18 @@ func (a *Attempt) doubtful(ctx context.Context, err error) bool {
 // goroutine that this has left behind begins no effect any more: nobody knows
 // whether it was had.
 func (e *effects) forget(r *run) {
-	m, ok := e.store.(*memoryEffects)
+	m, ok := e.store.host.(*memoryEffects)
 	if !ok {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r.forgotten = true
+	r.carried.forgotten = true
 	m.forget(r.worker.ID, func(key string) bool { return e.flights[effectID{r.worker.ID, key}] != nil })
 }
 
 // knows reports whether the default store has an effect of that worker.
 func (e *effects) knows(worker string) bool {
-	m, ok := e.store.(*memoryEffects)
+	m, ok := e.store.host.(*memoryEffects)
 	return ok && m.knows(worker)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/retry"
 	"github.com/holdoff-go/holdoff/spawn"
 )
 
@@ -34,6 +35,28 @@ func TestOnce_NotAfterItsRunHasSucceeded(t *testing.T) {
 		_, err = s.launch("w", func(ctx context.Context, a *spawn.Attempt) error { return a.Once(ctx, "send", send) }).Wait()
 		require.NoError(t, err)
 		require.EqualValues(t, 2, sent.Load(), "a new run with the ID is another")
+	})
+}
+
+func TestOnce_NotAfterARevivalHasSucceeded(t *testing.T) {
+	play(t, limiter.Config{}, spawn.Config{}, func(s *scene) {
+		sent := 0
+		var first *spawn.Attempt
+		send := func(context.Context) error { sent++; return nil }
+		_, err := s.launch("w", func(ctx context.Context, a *spawn.Attempt) error {
+			if a.Number() == 1 {
+				first = a
+				return errOwn
+			}
+			return a.Once(ctx, "send", send)
+		}).Wait()
+		require.ErrorIs(t, err, errOwn)
+		h, err := s.spawner.Revive(s.ctx, "w")
+		require.NoError(t, err)
+		_, err = h.Wait()
+		require.NoError(t, err)
+		require.ErrorContains(t, first.Once(s.ctx, "send", send), "the run has succeeded")
+		require.Equal(t, 1, sent)
 	})
 }
 
@@ -111,13 +134,14 @@ func TestOnce_AStoreThatPanicsKeepsNoEffectInFlight(t *testing.T) {
 		effect := result.Effects[0]
 		effect.State = spawn.EffectReleased
 		store.broken.Store(true)
-		require.PanicsWithValue(t, "no store", func() { _ = s.spawner.Decide(s.ctx, effect) })
+		require.ErrorContains(t, s.spawner.Decide(s.ctx, effect), "spawn: Config.Effects panicked: no store")
 		store.broken.Store(false)
 		require.NoError(t, s.spawner.Decide(s.ctx, effect))
 
 		store.broken.Store(true)
 		_, err = s.launch("w", send).Wait()
 		require.ErrorContains(t, err, "no store")
+		require.ErrorIs(t, err, retry.Transient)
 		store.broken.Store(false)
 		_, err = s.launch("w", send).Wait()
 		require.NoError(t, err, "this process knows that it was had")

@@ -37,8 +37,6 @@ type run struct {
 	result   Result
 	verdict  retry.Verdict // of the last attempt
 
-	forgotten bool // its effects are; guarded by effects.mu
-
 	// Guarded by spawner.mu.
 	entry  entry
 	atLast bool // no retry follows the present or next attempt
