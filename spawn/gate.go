@@ -113,18 +113,21 @@ func (r *run) within(
 		*elapsed = r.spawner.clock.After(left)
 	}
 	within, cancel := context.WithCancelCause(ctx)
-	watched := make(chan struct{})
+	watched := make(chan bool, 1)
 	go func() {
-		defer close(watched)
 		select {
 		case <-*elapsed:
 			cancel(retry.ErrElapsed)
+			watched <- true
 		case <-within.Done():
+			watched <- false
 		}
 	}()
 	err = wait(elapsing{within, clock.Real{}.Now().Add(left)})
 	cancel(nil)
-	<-watched
+	if fired := <-watched; fired {
+		*elapsed = nil // it fires once, and wait may have ended at that very instant
+	}
 	if blocked, ok := as[*limiter.BlockedError](err); ok && ctx.Err() == nil && blocked.Wanted > left {
 		return blocked.Until, retry.ErrElapsed
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdoff-go/holdoff/retry"
 	"github.com/holdoff-go/holdoff/spawn"
 	"github.com/holdoff-go/holdoff/spawn/pool"
 )
@@ -102,4 +103,28 @@ func TestSwitch_LeavesWhatRuns(t *testing.T) {
 		require.Equal(t, "AA", s.seen())
 		require.GreaterOrEqual(t, s.calls[1].at, 20.0)
 	})
+}
+
+// A wait that ends in the very instant of MaxElapsed leaves the next one its end.
+func TestTake_EndsWithMaxElapsedAfterASwitchOfThatLength(t *testing.T) {
+	for range 50 { // which of the two comes first, is chance
+		u := setup{ids: "ABC", spawn: spawn.Config{Policy: retry.Policy{MaxElapsed: 10 * time.Second}}}
+		u.pool.Hops = pool.WalkPool
+		u.pool.OnSwitch = func(ctx context.Context, _, to string) error {
+			if to == "B" {
+				time.Sleep(10 * time.Second)
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		play(t, u, func(s *scene) {
+			h := s.spawner.Start(s.ctx, spawn.Worker{ID: "w", Run: func(ctx context.Context, a *spawn.Attempt) error {
+				return s.call(ctx, a, fails("AB", exhausted(0)))
+			}})
+			_, err := s.wait(h)
+			require.ErrorIs(t, err, retry.ErrElapsed)
+			require.Equal(t, 10*time.Second, time.Since(s.start))
+		})
+	}
 }
