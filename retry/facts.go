@@ -52,8 +52,10 @@ func (f *facts) read(text string) {
 	if text == f.text {
 		return
 	}
-	f.text, f.spaced = text, spaceOut(text)
-	f.words = findPhrases(f.text, f.spaced)
+	var own []span
+	f.text = text
+	f.spaced, own = spaceOut(text)
+	f.words = findPhrases(f.text, f.spaced, own)
 	if f.number != "" && f.sayKind(f.numberKind) {
 		f.codes[f.numberKind] = f.number
 	}

@@ -33,20 +33,24 @@ var phraseIndex = func() map[string][]phrase {
 // maxGap is how far apart the parts of a phrase, and a verb from it, may be.
 const maxGap = 48
 
-// findPhrases looks for every phrase in a cleaned text, of which spaced is what
-// spaceOut returns.
-func findPhrases(text, spaced string) (found phrases) {
+// findPhrases looks for every phrase in a cleaned text, of which spaced and own are
+// what spaceOut returns.
+func findPhrases(text, spaced string, own []span) (found phrases) {
 	for at := 0; at < len(spaced); {
 		word := wordAt(spaced, at)
 		if word == "" {
 			at++
 			continue
 		}
+		for len(own) > 0 && own[0].end <= at {
+			own = own[1:]
+		}
 		next := at + len(word)
 		starting := phraseIndex[word]
 		for i := range starting {
 			p := &starting[i]
-			if !p.match(spaced, at) {
+			end := p.match(spaced, at)
+			if end < 0 || len(own) > 0 && own[0].start <= at && end <= own[0].end {
 				continue
 			}
 			if found[p.kind] == "" {
@@ -66,24 +70,25 @@ func findPhrases(text, spaced string) (found phrases) {
 	return found
 }
 
-// match reports whether the phrase starts at at.
-func (p *phrase) match(text string, at int) bool {
+// match returns the end of the phrase if it starts at at, else -1.
+func (p *phrase) match(text string, at int) int {
 	if !strings.HasPrefix(text[at:], p.parts[0]) {
-		return false
+		return -1
 	}
 	end := at + len(p.parts[0])
 	for _, part := range p.parts[1:] {
 		gap := sentence(text[end:min(len(text), end+maxGap+len(part))])
 		i := strings.Index(gap, part)
 		if i < 0 {
-			return false
+			return -1
 		}
 		end += i + len(part)
 	}
-	if p.whole && end < len(text) && isLetter(text[end]) {
-		return false
+	switch {
+	case p.whole && end < len(text) && isLetter(text[end]), p.needed && !nearVerb(text, at, end, p.kind):
+		return -1
 	}
-	return !p.needed || nearVerb(text, at, end, p.kind)
+	return end
 }
 
 var (
@@ -178,28 +183,6 @@ func isCue(word []byte) bool {
 		return true
 	}
 	return phraseIndex[string(word)] != nil
-}
-
-// spaceOut returns text in lower case, with spaces for "-" and "_" and between
-// the words of CamelCase. Ticks and quotation marks are dropped.
-func spaceOut(text string) string {
-	var b strings.Builder
-	b.Grow(len(text) + 16)
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '-' || c == '_':
-			b.WriteByte(' ')
-		case c == '`' || c == '"':
-		case c >= 'A' && c <= 'Z':
-			if i > 0 && text[i-1] >= 'a' && text[i-1] <= 'z' {
-				b.WriteByte(' ')
-			}
-			b.WriteByte(c + 'a' - 'A')
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }
 
 // wordAt returns the word that starts at at: letters, digits, and "/" inside.

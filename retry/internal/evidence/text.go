@@ -14,8 +14,9 @@ func (e *Evidence) Text(text string, isError bool) { e.text(text, 0, isError, fa
 // Prose notes free text, such as an error's own: what it says counts, but an
 // object in it must mark itself as an error.
 func (e *Evidence) Prose(text string) {
-	text = e.structure(plain(ends(text, maxSaid/4, maxSaid*3/4)), 0, false)
-	e.note(&e.free, text)
+	text = withoutDiagnostics(plain(ends(text, maxSaid/4, maxSaid*3/4)))
+	text = e.structure(text, 0, false)
+	e.note(&e.free, withoutOperands(e.clean(text)))
 	free := e.Free()
 	if status := statusIn(free); status != 0 && e.Inner == 0 {
 		e.inner(status)
@@ -23,13 +24,7 @@ func (e *Evidence) Prose(text string) {
 	if e.GRPC == 0 {
 		e.GRPC = grpcCodeIn(free)
 	}
-	for _, before := range [...]string{"api error ", "An error occurred ("} { // AWS, in Go and in Python
-		if _, code, found := strings.Cut(text, before); found {
-			if end := strings.IndexAny(code, ":) "); end > 0 && code[end] != ' ' {
-				e.Code(code[:end])
-			}
-		}
-	}
+	e.printedCodes(text)
 }
 
 // text looks into text for structure. What is left of it counts as a message of
@@ -38,7 +33,7 @@ func (e *Evidence) text(text string, depth int, isError, isMessage bool) {
 	if depth > maxDepth || text == "" {
 		return
 	}
-	rest := e.structure(plain(bound(text)), depth, isError)
+	rest := withoutDiagnostics(e.structure(plain(bound(text)), depth, isError))
 	switch {
 	case !isError || rest == "":
 	case isMessage:

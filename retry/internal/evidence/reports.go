@@ -1,0 +1,118 @@
+package evidence
+
+import "strings"
+
+// isTest reports whether a line names a test and what became of it.
+func isTest(line string) bool {
+	for _, prefix := range [...]string{
+		"--- FAIL", "--- PASS", "--- SKIP", "=== RUN", "=== CONT", "=== NAME", "=== PAUSE", "FAIL\t", "ok  \t", // go test
+		"E   ", ">   ", "____", // pytest
+		"FAIL: test", "ERROR: test", "FAIL: Test", "ERROR: Test", // unittest
+		"not ok ", "Failure/Error:", "rspec ./", "[xUnit.net ", "[  FAILED  ]", "[ RUN      ]", "Test Case ", "failures:",
+	} {
+		if strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
+	first, rest, _ := strings.Cut(line, " ")
+	switch first {
+	case "FAILED", "FAIL", "ERROR", "PASSED", "PASS":
+		name, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+		return strings.Contains(name, "::") || isSource(name)
+	case "test": // cargo
+		return strings.Contains(rest, " ... ")
+	case "Failed", "Passed": // dotnet
+		return isTimed(line)
+	case "----", "===":
+		return strings.HasSuffix(line, first)
+	case "●", "✕", "✗", "✘", "✖", "×", "❯", "✓", "√", "✔": // jest, vitest, mocha, ava; spinners have them too
+		return isTimed(line) || strings.Contains(rest, " › ") || strings.Contains(rest, " > ")
+	}
+	return strings.HasPrefix(line, "=====") || strings.HasSuffix(line, "[FAIL]") || strings.HasSuffix(line, " ... FAILED") ||
+		strings.Contains(line, " > ") && strings.HasSuffix(line, " FAILED") || strings.Contains(line, "Test #") && strings.Contains(line, "***")
+}
+
+// isTimed reports whether a line ends with a duration in brackets.
+func isTimed(line string) bool {
+	line = strings.TrimRight(line, ")]")
+	if line == "" || line[len(line)-1] != 's' {
+		return false
+	}
+	line = strings.TrimRight(line, "ms ")
+	return line != "" && isDigit(line[len(line)-1]) && strings.LastIndexAny(line, "([") > 0
+}
+
+// isTally reports whether a line counts the failures that are listed below it.
+func isTally(line string) bool {
+	switch {
+	case line == "Failures:", strings.HasPrefix(line, "There was ") && strings.HasSuffix(line, ":"), strings.HasPrefix(line, "There were ") && strings.HasSuffix(line, ":"):
+		return true
+	}
+	count, ok := strings.CutSuffix(line, " failing")
+	return ok && count != "" && isDigit(count[len(count)-1])
+}
+
+// isNumbered reports whether a line starts with a number, as in "1) title".
+func isNumbered(line string) bool {
+	end := 0
+	for end < len(line) && isDigit(line[end]) {
+		end++
+	}
+	return end > 0 && strings.HasPrefix(line[end:], ") ")
+}
+
+// isPatch reports whether a line starts a patch or a part of one.
+func isPatch(line string) bool {
+	for _, prefix := range [...]string{"diff --git ", "@@ -", "--- a/", "+++ b/", "index "} {
+		if strings.HasPrefix(line, prefix) {
+			return prefix != "index " || strings.Contains(line, "..")
+		}
+	}
+	return false
+}
+
+// isCommit reports whether a line gives the title of a commit, or stands above its
+// message.
+func isCommit(line string) bool {
+	for _, prefix := range [...]string{"Applying: ", "Patch failed at ", "Author: ", "Date:   ", "Subject: [PATCH"} {
+		if strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
+	before := ""
+	for range 6 {
+		word, rest, more := strings.Cut(line, " ")
+		if isHash(strings.TrimRight(word, ".]")) {
+			switch before {
+			case "", "at", "apply", "revert", "pick", "commit", "fixup", "drop", "reword", "edit", "squash":
+				return true
+			}
+			return before[0] == '[' // [main 1a2b3c4] title
+		}
+		if !more {
+			break
+		}
+		before, line = word, rest
+	}
+	return false
+}
+
+// isHash reports whether a word is git's name of a commit: whole, or as short as
+// git prints it.
+func isHash(word string) bool {
+	if len(word) != 40 && (len(word) < 7 || len(word) > 10) {
+		return false
+	}
+	digits, letters := false, false
+	for i := range len(word) {
+		switch c := word[i]; {
+		case isDigit(c):
+			digits = true
+		case c >= 'a' && c <= 'f':
+			letters = true
+		default:
+			return false
+		}
+	}
+	return digits && letters
+}

@@ -1,0 +1,275 @@
+package retry
+
+import "strings"
+
+// spaceOut returns text as the phrases are matched against: in lower case, with
+// spaces for "-" and "_" and between the words of CamelCase, and without ticks and
+// quotation marks.
+//
+// It also returns where in that the names of a program's own stand, of which no
+// phrase is made: an identifier says something only where an error's type or code
+// would stand, as in "litellm.RateLimitError: …" and "failed (rate_limit_exceeded)",
+// and the path of a file never does.
+func spaceOut(text string) (string, []span) {
+	var b strings.Builder
+	b.Grow(len(text) + 16)
+	var own []span
+	for at := 0; at < len(text); {
+		if c := text[at]; !startsName(text, at) {
+			if c != '`' && c != '"' {
+				b.WriteByte(lowered(c))
+			}
+			at++
+			continue
+		}
+		n := nameAt(text, at)
+		start := b.Len()
+		writeWords(&b, text[at:n.end])
+		if n.isPath(text[at:n.end]) || (n.isIdentifier() && !strings.HasPrefix(text[at:], "EAI_") || isQuoted(text, at, n.end)) && !n.says(text, at) {
+			own = append(own, span{start, b.Len()})
+		}
+		at = n.end
+	}
+	return b.String(), own
+}
+
+// A span is a part of a text.
+type span struct{ start, end int }
+
+func lowered(c byte) byte {
+	switch {
+	case c == '-' || c == '_':
+		return ' '
+	case c >= 'A' && c <= 'Z':
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+func writeWords(b *strings.Builder, name string) {
+	for i := range len(name) {
+		c := name[i]
+		if isUpper(c) && i > 0 && isLetter(name[i-1]) {
+			b.WriteByte(' ')
+		}
+		b.WriteByte(lowered(c))
+	}
+}
+
+// A name is a run of letters and digits, and of what joins them in identifiers,
+// paths and flags.
+type name struct {
+	end                      int
+	last                     int // where the last part of a joined name starts
+	hump, under, hyphen, dot bool
+	scoped                   bool // by :: or \
+	flag                     bool // starts with --
+	slashes                  int
+}
+
+func startsName(text string, at int) bool {
+	switch c := text[at]; {
+	case isLetter(c), isUpper(c), c == '_':
+		return true
+	case c == '/', c == '~':
+		return at+1 < len(text) && text[at+1] != ' ' && (at == 0 || !isNameByte(text[at-1]))
+	case c == '.':
+		return strings.HasPrefix(text[at:], "./") || strings.HasPrefix(text[at:], "../")
+	case c == '-':
+		return strings.HasPrefix(text[at:], "--") && at+2 < len(text) && isNameByte(text[at+2]) && (at == 0 || text[at-1] == ' ')
+	}
+	return false
+}
+
+func nameAt(text string, at int) name {
+	n := name{end: at, last: at, flag: text[at] == '-'}
+	if n.flag {
+		n.end += len("--")
+	}
+	for ; n.end < len(text); n.end++ {
+		c := text[n.end]
+		if isNameByte(c) {
+			n.hump = n.hump || isUpper(c) && n.end > at && isLetter(text[n.end-1])
+			n.under = n.under || c == '_'
+			continue
+		}
+		joined := n.end+1 < len(text) && isNameByte(text[n.end+1])
+		switch {
+		case c == '/', c == '.' && strings.HasPrefix(text[n.end:], "./"), c == '.' && strings.HasPrefix(text[n.end:], "../"), c == '~':
+			n.slashes++
+			if c == '.' {
+				n.slashes++ // ./ is a path whatever follows
+			}
+		case c == '.' && joined:
+			n.dot = true
+		case c == '-' && joined:
+			n.hyphen = true
+			continue
+		case c == ':' && strings.HasPrefix(text[n.end:], "::"):
+			n.scoped = true
+			n.end++
+		case c == '\\' && joined && isUpper(text[n.end+1]):
+			n.scoped = true
+		default:
+			return n
+		}
+		n.last = n.end + 1
+	}
+	return n
+}
+
+// isPath reports whether the name s is that of a file, or a flag's. Words with a
+// single slash between them are none: "weekly/monthly".
+func (n *name) isPath(s string) bool {
+	if n.flag || n.slashes > 1 || n.slashes == 1 && (n.hump || n.under || n.hyphen || n.dot) {
+		return true
+	}
+	if !n.dot {
+		return false
+	}
+	switch s[strings.LastIndexByte(s, '.')+1:] {
+	case "go", "py", "ts", "tsx", "js", "jsx", "mjs", "cjs", "vue", "rs", "java", "kt", "c", "cc", "cpp", "h", "hpp", "cs", "swift", "rb", "php", "sh", "sql", "tf", "proto",
+		"json", "jsonl", "yaml", "yml", "toml", "md", "txt", "log", "html", "css", "csv", "lock", "ini", "cfg", "conf":
+		return true
+	}
+	return false
+}
+
+func (n *name) isIdentifier() bool { return n.hump || n.under || n.scoped }
+
+// isQuoted reports whether text[start:end] is all that stands in quotation marks.
+func isQuoted(text string, start, end int) bool {
+	return start > 0 && end < len(text) && text[start-1] == text[end] && strings.IndexByte("\"'`", text[end]) >= 0
+}
+
+// says reports whether the name that starts at start is what an error says of
+// itself, by where it stands.
+func (n *name) says(text string, start int) bool {
+	before, after := text[:start], text[n.end:]
+	quoted := isQuoted(text, start, n.end)
+	if quoted {
+		before, after = before[:start-1], after[1:]
+	}
+	return !isOwn(text[n.last:n.end]) && endsClause(after, quoted) && startsClause(before)
+}
+
+// isOwn reports whether an identifier is by its first word a function's or a
+// test's, rather than an error's.
+func isOwn(identifier string) bool {
+	end := 0
+	for end < len(identifier) && (isLetter(identifier[end]) || end == 0) {
+		end++
+	}
+	if end == len(identifier) {
+		return false
+	}
+	switch strings.ToLower(identifier[:end]) {
+	case "test", "tests", "should", "handle", "handles", "is", "on", "with", "assert", "expect", "mock", "fake", "stub", "spec", "get", "set", "new", "parse", "check", "retry", "wait", "make", "when":
+		return true
+	}
+	return false
+}
+
+// endsClause reports whether a clause ends before text, or goes on to say that
+// what was named came about.
+func endsClause(text string, quoted bool) bool {
+	if text == "" || strings.IndexByte(":,;)]}>\n'\"", text[0]) >= 0 {
+		return true
+	}
+	switch text[0] {
+	case '.':
+		return len(text) == 1 || text[1] == ' ' || text[1] == '\n'
+	case '(':
+		return !quoted // the way Python prints an exception with its arguments
+	case ' ':
+	default:
+		return text[0] >= 0x80
+	}
+	text = text[1:]
+	if text == "" || text[0] >= 0x80 || strings.IndexByte("([{-|<=0123456789'\"", text[0]) >= 0 {
+		return true
+	}
+	switch wordAt(text, 0) {
+	case "error", "errors", "exception", "exceeded", "reached", "exhausted", "expired", "hit", "desc", "message", "msg", "while", "when", "after", "from", "returned", "received", "raised", "occurred", "encountered", "status":
+		return !quoted
+	}
+	return isUpper(text[0]) // the next clause, of those who have no colons
+}
+
+// startsClause reports whether a clause starts behind text, and not with the name
+// of a thing that is wrong with itself.
+func startsClause(text string) bool {
+	trimmed := strings.TrimRight(text, " ")
+	if trimmed == "" || trimmed[len(trimmed)-1] == '\n' {
+		return true
+	}
+	spaced := len(trimmed) < len(text)
+	switch last := trimmed[len(trimmed)-1]; last {
+	case ':', '=':
+		return !isLead(trimmed[:len(trimmed)-1])
+	case '(', '[', '{':
+		return len(trimmed) == 1 || strings.IndexByte(" \n[(", trimmed[len(trimmed)-2]) >= 0 && !isLead(trimmed[:len(trimmed)-1])
+	case '-', '>', '|', '.', ']', ';', '!':
+		return spaced && !isLead(trimmed[:len(trimmed)-1])
+	default:
+		if !spaced {
+			return false
+		}
+		if last >= 0x80 {
+			return true // a mark of some kind
+		}
+	}
+	word := lastWord(trimmed)
+	if len(word) == 3 && word[0] >= '4' && word[0] <= '5' {
+		return true // 429 RESOURCE_EXHAUSTED
+	}
+	return reports[word] && !isLead(trimmed)
+}
+
+// reports are the words before what an error is called.
+var reports = wordSet(`error errors exception code status reason got received raised returned returns threw thrown caught hit encountered with by cause failed`)
+
+// isLead reports whether the clause that text ends with announces the name of a
+// thing of the program's: "undefined", "KeyError", "invalid value for enum x".
+func isLead(text string) bool {
+	text = text[max(0, len(text)-64):]
+	if i := strings.LastIndexAny(text, "\n"); i >= 0 {
+		text = text[i+1:]
+	}
+	text = strings.TrimRight(text, " ")
+	if i := strings.LastIndex(text, ": "); i >= 0 {
+		text = text[i+2:]
+	}
+	clause := strings.ToLower(text)
+	if word := lastWord(clause); reports[word] || word == "type" {
+		return false
+	}
+	return containsAny(clause, leads[:])
+}
+
+var leads = [...]string{
+	"undefined", "undeclared", "unresolved", "unused", "not used", "not defined", "not declared", "not found", "not find", "no such", "unknown", "invalid", "duplicate", "redeclared", "redefin",
+	"import", "module", "symbol", "field", "column", "table", "enum", "option", "flag", "argument", "identifier", "variable", "property", "keyerror", "attributeerror", "nameerror", "lookuperror", "referenceerror",
+	"classnotfound", "noclassdef", "conflict", "merging", "branch", "expected", "expecting", "actual", "constraint", "package", "missing", "target", "label", "unexpected value", "want",
+}
+
+func lastWord(text string) string {
+	end := len(text)
+	start := end
+	for start > 0 && isNameByte(text[start-1]) {
+		start--
+	}
+	return strings.ToLower(text[start:end])
+}
+
+func wordSet(words string) map[string]bool {
+	set := make(map[string]bool)
+	for _, word := range strings.Fields(words) {
+		set[word] = true
+	}
+	return set
+}
+
+func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+func isNameByte(c byte) bool { return isLetter(c) || isUpper(c) || c >= '0' && c <= '9' || c == '_' }
