@@ -10,7 +10,7 @@ import (
 // facts are what a piece of evidence comes to: the first code of each kind, the
 // phrases, and the numbers. The rules ask nothing else.
 type facts struct {
-	*evidence.Evidence
+	evidence.Evidence
 	status int // HTTP; 0 when there is none
 	codes  [missingCode + 1]string
 	words  phrases
@@ -21,19 +21,19 @@ type facts struct {
 	numberKind codeKind
 }
 
-// newFacts reads the codes of e. Its words are read when they are needed.
-func newFacts(e *evidence.Evidence) *facts {
-	f := &facts{Evidence: e, status: e.AnyStatus()}
+// readCodes reads the status and the codes of the evidence. Its words are read when
+// they are needed.
+func (f *facts) readCodes() {
+	f.status = f.AnyStatus()
 	if f.status < 400 {
 		f.status = 0 // an answer that was no failure by itself
 	}
-	for _, code := range e.Codes {
+	for _, code := range f.Codes {
 		f.addCode(code)
 	}
-	if name := e.Header.ErrorType(); name != "" {
+	if name := f.Header.ErrorType(); name != "" {
 		f.addCode(name)
 	}
-	return f
 }
 
 func (f *facts) addCode(code string) {

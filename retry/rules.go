@@ -32,30 +32,30 @@ func (f *facts) decide() finding {
 	return finding{}
 }
 
-// rule returns what decided, in words.
-func (f *facts) rule(found finding) string {
-	rule := found.kind
+// appendRule appends what decided, in words, to b.
+func (f *facts) appendRule(b []byte, found finding) []byte {
+	start := len(b)
+	b = append(b, found.kind...)
 	switch {
 	case found.what == "":
 	case found.kind == "words":
-		rule += ` "` + found.what + `"`
+		b = append(append(append(b, " \""...), found.what...), '"')
 	default:
-		rule += " " + found.what
+		b = append(append(b, ' '), found.what...)
 	}
-	number := ""
-	switch {
-	case f.status != 0:
-		number = "status " + strconv.Itoa(f.status)
-	case f.GRPC != 0:
-		number = "gRPC code " + strconv.Itoa(f.GRPC)
+	if f.status == 0 && f.GRPC == 0 {
+		return b
 	}
-	switch {
-	case rule == "":
-		return number
-	case number == "":
-		return rule
+	closing := ""
+	if len(b) > start {
+		b, closing = append(b, " ("...), ")"
 	}
-	return rule + " (" + number + ")"
+	if f.status != 0 {
+		b = strconv.AppendInt(append(b, "status "...), int64(f.status), 10)
+	} else {
+		b = strconv.AppendInt(append(b, "gRPC code "...), int64(f.GRPC), 10)
+	}
+	return append(b, closing...)
 }
 
 func (f *facts) tooLarge() finding {

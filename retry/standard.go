@@ -33,6 +33,9 @@ func (s standard) Classify(ctx context.Context, err error) Verdict {
 	return r.tree(err, 0)
 }
 
+// isClass is the rule for a Class, which is its own verdict.
+const isClass = "the error is a class"
+
 // A reading is one look at one error.
 type reading struct {
 	now   time.Time
@@ -84,10 +87,14 @@ func merge(a, b Verdict) Verdict {
 
 // chain classifies errors that wrap one another. Their text is that of the first.
 func (r *reading) chain(chain []error, hasText bool) Verdict {
+	if class, ok := chain[0].(Class); ok && class.valid() {
+		return Verdict{Class: class, Rule: isClass}
+	}
 	if v, ok := r.plain(chain, hasText); ok {
 		return v
 	}
-	e := &evidence.Evidence{Now: r.now}
+	f := &facts{Evidence: evidence.Evidence{Now: r.now}}
+	e := &f.Evidence
 	var hints evidence.Hints
 	var found finding
 	permanent, owned := false, false
@@ -99,7 +106,7 @@ func (r *reading) chain(chain []error, hasText bool) Verdict {
 			}
 		case Class:
 			if found.class == Unknown && x.valid() {
-				found = finding{class: x, kind: "the error is a class"}
+				found = finding{class: x, kind: isClass}
 			}
 		case *ResponseError:
 			if x != nil {
@@ -125,12 +132,12 @@ func (r *reading) chain(chain []error, hasText bool) Verdict {
 	if hasText && !owned && e.Said() == "" && e.Free() == "" {
 		e.Prose(evidence.Message(chain[0]))
 	}
-	f := newFacts(e)
+	f.readCodes()
 	if found.class == Unknown {
 		found = r.find(f, chain, &hints)
 	}
 	if permanent && found.class.Retryable() {
-		found = finding{class: Fatal, kind: "backoff.Permanent around", what: f.rule(found)}
+		found = finding{class: Fatal, kind: "backoff.Permanent around", what: string(f.appendRule(nil, found))}
 	}
 	return f.verdict(found)
 }
@@ -216,17 +223,19 @@ func (f *facts) verdict(found finding) Verdict {
 	if f.Exited && f.ExitCode == ExitTryLater && found.class != Overloaded && found.class != QuotaExhausted && found.class != RateLimited {
 		found = finding{class: RateLimited, kind: "exit code 75"}
 	}
-	v := Verdict{Class: found.class, Rule: f.rule(found)}
+	v := Verdict{Class: found.class}
+	var buf [maxRule]byte
+	rule := f.appendRule(buf[:0], found)
 	if v.Class.Retryable() || v.Class == QuotaExhausted {
 		if w := f.wait(v.Class); w.Found && !found.deaf {
 			v.RetryAfter, v.Stated = w.For, true
-			v.Rule += ", wait from " + w.From
+			rule = append(append(rule, ", wait from "...), w.From...)
 			if found.plan && w.For >= longWindow && v.Class == RateLimited && (f.Status == 0 || f.words[windowPhrase] != "") {
 				v.Class = QuotaExhausted
 			}
 		}
 	}
 	v.Scope = f.scope(v.Class)
-	v.Rule = oneLine(v.Rule, maxRule)
+	v.Rule = oneLine(string(rule), maxRule)
 	return v
 }

@@ -127,7 +127,7 @@ func (h *Header) set(name, value string) {
 		switch {
 		case bytes.Contains(lower, []byte("ratelimit")), bytes.Contains(lower, []byte("rate-limit")):
 			// Of limit, remaining and reset the first tells nothing.
-			if bytes.Contains(lower, []byte("-re")) || bytes.Contains(lower, []byte("unified")) {
+			if bytes.Contains(lower, []byte("-rem")) || bytes.Contains(lower, []byte("-res")) || bytes.Contains(lower, []byte("unified")) {
 				h.setLimit(string(lower), value)
 			}
 		case bytes.HasPrefix(lower, []byte("x-codex-")):

@@ -37,8 +37,10 @@ func Find(text string, limit int, f func(before string, v Value)) string {
 			v, ok = s.value()
 		}
 		if ok && v.wellFormed() {
-			rest.WriteString(text[from:start])
-			rest.WriteByte(' ')
+			if start > 0 || s.at < len(text) { // with nothing around it there is no rest
+				rest.WriteString(text[from:start])
+				rest.WriteByte(' ')
+			}
 			f(text[from:start], v)
 			limit--
 			at, from = s.at, s.at
