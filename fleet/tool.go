@@ -1,12 +1,13 @@
 package fleet
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -109,11 +110,11 @@ func (t *Tool) Call(ctx context.Context, callID string, arguments json.RawMessag
 }
 
 type toolArguments struct {
-	Count     int    `json:"count"`
-	MaxPrice  Money  `json:"max_price"`
-	Offer     string `json:"offer"`
-	Reason    string `json:"reason"`
-	Emergency bool   `json:"emergency"`
+	Count     int
+	MaxPrice  Money
+	Offer     string
+	Reason    string
+	Emergency bool
 }
 
 const (
@@ -122,19 +123,15 @@ const (
 )
 
 // parseArguments reads what a model wrote, and is strict: a misspelt name would
-// otherwise be a wish that is lost.
+// otherwise be a wish that is lost. Its errors are read by the model, so they speak
+// of the arguments and not of Go's types.
 func parseArguments(data json.RawMessage) (toolArguments, error) {
 	var a toolArguments
 	if len(data) > maxArguments {
 		return a, fmt.Errorf("the arguments have %d bytes, more than %d", len(data), maxArguments)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&a); err != nil {
-		return a, fmt.Errorf("the arguments cannot be read: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return a, errors.New("the arguments are more than one JSON object")
+	if err := a.read(data); err != nil {
+		return a, err
 	}
 	switch {
 	case a.Count < 1:
@@ -146,6 +143,47 @@ func parseArguments(data json.RawMessage) (toolArguments, error) {
 	}
 	return a, nil
 }
+
+// read fills a from one JSON object.
+func (a *toolArguments) read(data []byte) error {
+	var given map[string]json.RawMessage
+	err := json.Unmarshal(data, &given)
+	switch wrongType := (*json.UnmarshalTypeError)(nil); {
+	case errors.As(err, &wrongType), err == nil && given == nil: // a list; null
+		return errors.New("the arguments must be one JSON object")
+	case err != nil:
+		return fmt.Errorf("the arguments must be one JSON object: %w", err)
+	}
+	var names []string
+	for _, argument := range []struct {
+		name string
+		into any
+		must string
+	}{
+		{"count", &a.Count, "a whole number such as 2"},
+		{"max_price", &a.MaxPrice, fmt.Sprintf("an amount of dollars with at most %d decimals, such as \"0.45\"", decimals)},
+		{"offer", &a.Offer, "a string"},
+		{"reason", &a.Reason, "a string"},
+		{"emergency", &a.Emergency, "true or false"},
+	} {
+		names = append(names, argument.name)
+		value, ok := given[argument.name]
+		if !ok {
+			continue
+		}
+		delete(given, argument.name)
+		if json.Unmarshal(value, argument.into) != nil {
+			return fmt.Errorf("%s must be %s, not %s", argument.name, argument.must, clip(oneLine(value)))
+		}
+	}
+	if unknown := slices.Sorted(maps.Keys(given)); len(unknown) > 0 {
+		return fmt.Errorf("unknown argument %q: the arguments are %s", clip(unknown[0]), strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// oneLine is a JSON value without the line breaks of its writer.
+func oneLine(value []byte) string { return strings.Join(strings.Fields(string(value)), " ") }
 
 func invalidCall(err error) ToolResult {
 	d := Decision{Code: Invalid, Stopped: Invalid, StoppedBy: constraintRequest}

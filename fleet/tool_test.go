@@ -80,15 +80,25 @@ func TestToolArguments(t *testing.T) {
 		name, id, args, want string
 	}{
 		{"no call id", "", `{"count":1,"max_price":"0.45","reason":"r"}`, "no id"},
-		{"nothing", "c", ``, "cannot be read"},
-		{"not JSON", "c", `launch!`, "cannot be read"},
-		{"a list", "c", `[]`, "cannot be read"},
-		{"two objects", "c", `{"count":1,"max_price":"0.45"}{}`, "more than one"},
-		{"an unknown argument", "c", `{"count":1,"max_price":"0.45","reason":"r","overide":true}`, "overide"},
-		{"no count", "c", `{"max_price":"0.45","reason":"r"}`, "count is 0"},
-		{"half an instance", "c", `{"count":1.5,"max_price":"0.45"}`, "cannot be read"},
+		{"nothing", "c", ``, "the arguments must be one JSON object: unexpected end of JSON input"},
+		{"not JSON", "c", `launch!`, "the arguments must be one JSON object: invalid character 'l'"},
+		{"a list", "c", `[]`, "the arguments must be one JSON object"},
+		{"null", "c", `null`, "the arguments must be one JSON object"},
+		{"two objects", "c", `{"count":1,"max_price":"0.45"}{}`, "the arguments must be one JSON object: invalid character '{' after"},
+		{"an unknown argument", "c", `{"count":1,"max_price":"0.45","reason":"r","overide":true}`,
+			`unknown argument "overide": the arguments are count, max_price, offer, reason, emergency`},
+		{"the first of several", "c", `{"zone":"a","Count":1}`, `unknown argument "Count"`},
+		{"no count", "c", `{"max_price":"0.45","reason":"r"}`, "count is 0, not at least 1"},
+		{"half an instance", "c", `{"count":1.5,"max_price":"0.45"}`, "count must be a whole number such as 2, not 1.5"},
+		{"a count in words", "c", `{"count":"two","max_price":"0.45"}`, `count must be a whole number such as 2, not "two"`},
+		{"a count beyond number", "c", `{"count":99999999999999999999}`, "count must be a whole number such as 2, not 99999999999999999999"},
+		{"a list of counts", "c", "{\"count\":[\n  1,\n  2\n]}", "count must be a whole number such as 2, not [ 1, 2 ]"},
 		{"no price", "c", `{"count":1,"reason":"r"}`, "max_price is $0.00"},
-		{"a price in words", "c", `{"count":1,"max_price":"cheap"}`, "cheap"},
+		{"a price in words", "c", `{"count":1,"max_price":"cheap"}`, `max_price must be an amount of dollars with at most 6 decimals, such as "0.45", not "cheap"`},
+		{"a price to the last digit", "c", `{"count":1,"max_price":0.1234567}`, `such as "0.45", not 0.1234567`},
+		{"an offer by number", "c", `{"count":1,"max_price":"1","offer":7}`, "offer must be a string, not 7"},
+		{"several reasons", "c", `{"count":1,"max_price":"1","reason":["a"]}`, `reason must be a string, not ["a"]`},
+		{"an emergency in words", "c", `{"count":1,"max_price":"1","emergency":"yes"}`, `emergency must be true or false, not "yes"`},
 		{"a novel", "c", `{"count":1,"max_price":"1","reason":"` + strings.Repeat("x", 2000) + `"}`, "reason has 2000 bytes"},
 		{"a library", "c", `{"reason":"` + strings.Repeat("x", 20000) + `"}`, "bytes, more than"},
 	}
@@ -98,6 +108,9 @@ func TestToolArguments(t *testing.T) {
 			r := fleet.NewTool(s.Guard, s.cloud.create).Call(t.Context(), tt.id, json.RawMessage(tt.args))
 			require.Equal(t, fleet.Invalid, r.Code)
 			require.Contains(t, r.Explanation, tt.want)
+			for _, internal := range []string{"json:", "Go ", "fleet.", "int", "unmarshal"} {
+				require.NotContains(t, r.Explanation, internal, "what a model has no use for")
+			}
 			require.Empty(t, s.cloud.calls)
 			require.Zero(t, s.status().Instances)
 		})
