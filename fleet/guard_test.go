@@ -101,7 +101,7 @@ func TestNothingNeeded(t *testing.T) {
 	s.signal(fleet.Demand{Running: 2, Target: 2})
 	d = s.launch(1, usd("0.50"))
 	require.Equal(t, fleet.NothingNeeded, d.Code)
-	require.Equal(t, "denied by need: 2 needed, 2 running, 0 on their way; left: $9.00/hr, 18 instances", d.String())
+	require.Equal(t, "denied by need: 2 needed, 2 running, 0 on their way (nothing_needed); left: $9.00/hr, 18 instances", d.String())
 }
 
 func TestBypassSkipsEveryPacingConstraintAndNoCap(t *testing.T) {

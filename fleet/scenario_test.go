@@ -166,6 +166,7 @@ func TestScenario7_RunToCapGuard(t *testing.T) {
 	require.Equal(t, 7, inFlight["18:40:11"])
 	require.Equal(t, 10, inFlight["18:45:11"], "through the window, which the four of 18:30:11 have left")
 	require.Equal(t, fleet.CoveredByInFlight, last.Code, last)
+	require.Contains(t, last.String(), "denied by need: 10 needed, 0 running, 10 on their way (covered_by_in_flight)")
 }
 
 // TestScenario7_NaiveBoolean is the contrast: a flag that skips the window and

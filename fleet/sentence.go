@@ -56,11 +56,16 @@ func (d Decision) writeBypass(s *strings.Builder) {
 	}
 }
 
-// detail is what the stopping constraint rests on. An allowance that is used up
-// matters only because pacing stops the launch, so it says both.
+// detail is what the stopping constraint rests on. The name of the need does not
+// tell its code, which is one of two, so that is said as well. An allowance that is
+// used up matters only because pacing stops the launch, so it says both.
 func (d Decision) detail() string {
 	f, _ := d.Finding(d.StoppedBy)
-	if f.Constraint != constraintAllowance {
+	switch f.Constraint {
+	case constraintNeed:
+		return f.Detail + " (" + string(f.Code) + ")"
+	case constraintAllowance:
+	default:
 		return f.Detail
 	}
 	for _, paced := range d.Findings {
