@@ -57,7 +57,7 @@
 //	others           nothing
 //
 // A parking ends by time alone, or with a new secret, and never because somebody
-// switched. When the time has come one caller goes first: a failure parks it again,
+// switched; a host that has slept past the reset finds it over. When the time has come one caller goes first: a failure parks it again,
 // and success clears it. The pool does not move back by itself: the credential in use
 // stays so until it fails, or [Pool.Switch] moves on.
 //

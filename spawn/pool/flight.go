@@ -85,7 +85,7 @@ func (r *Rota) fly(ctx context.Context, f *flight) {
 		case ctx.Err() == nil:
 			r.note(Event{Kind: EventSwitchFailed, From: from.id, Credential: to.id, Err: f.err})
 			if f.to == nil {
-				to.failed, to.failure = r.clock.Now().Add(switchAgain), f.err
+				to.failed, to.failure = r.now()+switchAgain, f.err
 			}
 		}
 		if f.err == nil || ctx.Err() != nil {
@@ -107,7 +107,7 @@ func (r *Rota) end(f *flight) {
 // best returns who is free and has the most headroom; nil if nobody is.
 func (r *Rota) best(tried map[*member]bool) *member {
 	r.mu.Lock()
-	now := r.clock.Now()
+	now := r.now()
 	var free []*member
 	for _, m := range r.members {
 		if m.free(now) && !tried[m] {
@@ -154,7 +154,7 @@ func (r *Rota) switchTo(ctx context.Context, id string) error {
 				to = m
 			}
 		}
-		now := r.clock.Now()
+		now := r.now()
 		switch {
 		case to == nil:
 			r.mu.Unlock()
@@ -166,8 +166,9 @@ func (r *Rota) switchTo(ctx context.Context, id string) error {
 			continue
 		case !to.free(now):
 			at, stated := to.returns()
+			e := &ParkedError{ID: id, Soonest: r.timeOf(at), Stated: stated}
 			r.mu.Unlock()
-			return &ParkedError{ID: id, Soonest: at, Stated: stated}
+			return e
 		case r.current == to.index:
 			r.mu.Unlock()
 			return nil

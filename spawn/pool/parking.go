@@ -26,42 +26,43 @@ type member struct {
 	index       int
 	id, account string
 
-	cause    retry.Class // of the parking, until a success clears it; Unknown: nothing is known
-	until    time.Time   // of a quota; the end may have passed
-	stated   bool        // the provider said until
-	parkings uint64      // how often it has been parked
+	cause    retry.Class   // of the parking, until a success clears it; Unknown: nothing is known
+	until    time.Duration // of a quota, on the rota's line, as all its times; may have passed
+	stated   bool          // the provider said until
+	parkings uint64        // how often it has been parked
 
 	secret  [sha256.Size]byte // of its fingerprint
 	secrets uint64            // how many it has had
 	look    uint64            // the last that saw it
 
-	failed  time.Time // until when it is left alone because the switch to it failed
-	failure error     // of that switch
+	failed  time.Duration // until when it is left alone because the switch to it failed
+	failure error         // of that switch
 
 	patience context.Context // see Lease
 	evict    context.CancelFunc
 }
 
 // free reports whether it may be called with, as far as is known.
-func (m *member) free(now time.Time) bool {
-	return m.cause != retry.Auth && !now.Before(m.until) && !now.Before(m.failed)
+func (m *member) free(now time.Duration) bool {
+	return m.cause != retry.Auth && now >= m.until && now >= m.failed
 }
 
-// returns is when it is free; zero if no time brings that.
-func (m *member) returns() (at time.Time, stated bool) {
+// returns is when it is free; 0 if no time brings that.
+func (m *member) returns() (at time.Duration, stated bool) {
 	switch {
 	case m.cause == retry.Auth:
-		return time.Time{}, false
-	case m.failed.After(m.until):
+		return 0, false
+	case m.failed > m.until:
 		return m.failed, false
 	default:
 		return m.until, m.stated
 	}
 }
 
-func (m *member) lease() Lease {
+// leaseOf returns a lease of m. r.mu is held.
+func (r *Rota) leaseOf(m *member) Lease {
 	return Lease{
-		ID: m.id, Account: m.account, Class: m.cause, Until: m.until,
+		ID: m.id, Account: m.account, Class: m.cause, Until: r.timeOf(m.until),
 		member: m.index, parkings: m.parkings, secrets: m.secrets, patience: m.patience,
 	}
 }
@@ -75,20 +76,22 @@ func (m *member) renewPatience() {
 }
 
 // parked returns the error if nobody is free.
-func (r *Rota) parked(now time.Time) *ParkedError {
+func (r *Rota) parked(now time.Duration) *ParkedError {
 	e := new(ParkedError)
+	var soonest time.Duration
 	for _, m := range r.members {
 		if m.free(now) {
 			return nil
 		}
 		at, stated := m.returns()
-		if !at.IsZero() && (e.Soonest.IsZero() || at.Before(e.Soonest)) {
-			e.Soonest, e.Stated = at, stated
+		if at != 0 && (soonest == 0 || at < soonest) {
+			soonest, e.Stated = at, stated
 		}
-		if now.Before(m.failed) {
+		if now < m.failed {
 			e.cause = m.failure
 		}
 	}
+	e.Soonest = r.timeOf(soonest)
 	return e
 }
 
@@ -109,8 +112,8 @@ func (r *Rota) Park(l Lease, p Parking) {
 	r.refresh()
 	r.mu.Lock()
 	m := r.members[l.member]
-	now := r.clock.Now()
-	var until time.Time
+	now := r.now()
+	var until time.Duration
 	if p.Stated && p.Wait > parkAtMost {
 		p.Stated = false
 	}
@@ -122,28 +125,28 @@ func (r *Rota) Park(l Lease, p Parking) {
 		// Somebody has replaced the secret since.
 	case p.Class == retry.Auth:
 		if m.cause != retry.Auth {
-			m.cause, m.until, m.stated = retry.Auth, time.Time{}, false
+			m.cause, m.until, m.stated = retry.Auth, 0, false
 			m.parkings++
 			r.note(Event{Kind: EventParked, Credential: m.id, Class: retry.Auth})
 		}
 	case p.Class == retry.QuotaExhausted:
 		old := l.parkings != m.parkings && !m.free(now)
 		if p.Wait > 0 && (p.Stated || !old) {
-			r.leaveAlone(m, now.Add(p.Wait), p.Stated, now)
+			r.leaveAlone(m, now+p.Wait, p.Stated, now)
 		}
 		until = m.until
 	}
-	waits := r.group != nil && until.After(now)
+	waits := r.group != nil && until > now
 	r.unlock()
 	if waits {
 		// The limiter of what used the quota up: it lets one probe go when the time
 		// has come, and shows the pause.
-		r.group.Of(keys(l.ID, l.Account)[:1]...).ReportRateLimited(until.Sub(now))
+		r.group.Of(keys(l.ID, l.Account)[:1]...).ReportRateLimited(until - now)
 	}
 }
 
 // leaveAlone parks m, and who is of the same account, until then.
-func (r *Rota) leaveAlone(m *member, until time.Time, stated bool, now time.Time) {
+func (r *Rota) leaveAlone(m *member, until time.Duration, stated bool, now time.Duration) {
 	for _, other := range r.members {
 		if other != m && (m.account == "" || other.account != m.account) {
 			continue
@@ -151,11 +154,11 @@ func (r *Rota) leaveAlone(m *member, until time.Time, stated bool, now time.Time
 		if other.cause == retry.Auth {
 			continue // no time brings it back
 		}
-		if until.After(other.until) {
-			if now.Before(other.until) {
-				r.note(Event{Kind: EventProlonged, Credential: other.id, Class: retry.QuotaExhausted, Until: until, Stated: stated})
+		if until > other.until {
+			if now < other.until {
+				r.note(Event{Kind: EventProlonged, Credential: other.id, Class: retry.QuotaExhausted, Until: r.timeOf(until), Stated: stated})
 			} else {
-				r.note(Event{Kind: EventParked, Credential: other.id, Class: retry.QuotaExhausted, Until: until, Stated: stated})
+				r.note(Event{Kind: EventParked, Credential: other.id, Class: retry.QuotaExhausted, Until: r.timeOf(until), Stated: stated})
 			}
 			other.until, other.stated = until, stated
 		}
@@ -180,15 +183,14 @@ func (r *Rota) Accepted(l Lease) {
 
 // clear forgets what is known against m, and reports whether that is before its time.
 func (r *Rota) clear(m *member, why string) (early bool) {
-	early = !m.free(r.clock.Now())
+	early = !m.free(r.now())
 	if m.cause != retry.Unknown {
 		r.note(Event{Kind: EventReturned, Credential: m.id, Class: m.cause, Reason: why})
 	}
-	m.cause, m.until, m.stated = retry.Unknown, time.Time{}, false
-	m.failed, m.failure = time.Time{}, nil
+	m.cause, m.until, m.stated = retry.Unknown, 0, false
+	m.failed, m.failure = 0, nil
 	if early {
-		close(r.changed)
-		r.changed = make(chan struct{})
+		r.change()
 	}
 	return early
 }
@@ -243,7 +245,7 @@ func (r *Rota) renew(i int) {
 
 // replaced unlocks.
 func (r *Rota) replaced(m *member) {
-	l := m.lease()
+	l := r.leaseOf(m)
 	early := r.clear(m, "new secret")
 	r.unlock()
 	r.reopen(early, l, "new secret")

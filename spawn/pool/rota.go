@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdoff-go/holdoff/internal/clock"
 	"github.com/holdoff-go/holdoff/limiter"
 	"github.com/holdoff-go/holdoff/retry"
 )
@@ -20,7 +21,7 @@ import (
 //
 // It is safe for concurrent use. Get it from Pool.Rota.
 type Rota struct {
-	clock       Clock
+	clock       Clock          // for times of day
 	group       *limiter.Group // nil: of Alone
 	hops        int
 	headroom    func(id string) float64
@@ -29,11 +30,13 @@ type Rota struct {
 	notify      notifier
 
 	mu      sync.Mutex
+	line    *clock.Line
+	jumps   int // of line, when it was looked at last
 	members []*member
 	current int           // the member in use
 	looks   uint64        // at the fingerprints
 	flight  *flight       // the switch under way; nil: none
-	changed chan struct{} // closed when somebody has returned before his time
+	changed chan struct{} // closed when somebody has returned before his time, or the clock has jumped
 	outbox  outbox
 }
 
@@ -43,6 +46,35 @@ func Alone(c Clock) *Rota {
 	r := &Rota{clock: c, changed: make(chan struct{})}
 	r.join("", "")
 	return r
+}
+
+// now is the time on the rota's line: a host that has slept past a reset finds it
+// over, and a wall clock that is set back prolongs none. Who sleeps until one looks
+// again after a jump. r.mu is held.
+func (r *Rota) now() time.Duration {
+	if r.line == nil { // a fake clock may be set to its year until then
+		r.line = clock.NewLine(r.clock)
+	}
+	now := r.line.Now()
+	if jumps := r.line.Jumps(); jumps != r.jumps {
+		r.jumps = jumps
+		r.change()
+	}
+	return now
+}
+
+// timeOf is the time of day at which the line reads t; zero for 0. r.mu is held.
+func (r *Rota) timeOf(t time.Duration) time.Time {
+	if t == 0 {
+		return time.Time{}
+	}
+	return r.line.At(t)
+}
+
+// change wakes those who wait for Changed. r.mu is held.
+func (r *Rota) change() {
+	close(r.changed)
+	r.changed = make(chan struct{})
 }
 
 func (r *Rota) join(id, account string) {
@@ -72,10 +104,10 @@ func (r *Rota) Take(ctx context.Context) (Lease, error) {
 		r.refresh()
 		r.mu.Lock()
 		if r.flight == nil {
-			now := r.clock.Now()
+			now := r.now()
 			if m := r.members[r.current]; m.free(now) {
 				defer r.mu.Unlock()
-				return m.lease(), nil
+				return r.leaseOf(m), nil
 			}
 			if err := r.parked(now); err != nil {
 				r.mu.Unlock()
@@ -95,10 +127,10 @@ func (r *Rota) Again(l Lease) (Lease, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := r.members[l.member]
-	if !m.free(r.clock.Now()) {
-		return m.lease(), ErrMoved
+	if !m.free(r.now()) {
+		return r.leaseOf(m), ErrMoved
 	}
-	return m.lease(), nil
+	return r.leaseOf(m), nil
 }
 
 // Still returns ErrMoved unless l's credential is the one in use, for a call that
@@ -106,7 +138,7 @@ func (r *Rota) Again(l Lease) (Lease, error) {
 func (r *Rota) Still(l Lease) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l.member != r.current || !r.members[l.member].free(r.clock.Now()) {
+	if l.member != r.current || !r.members[l.member].free(r.now()) {
 		return ErrMoved
 	}
 	return nil
@@ -118,11 +150,11 @@ func (r *Rota) Parked() *ParkedError {
 	r.refresh()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.parked(r.clock.Now())
+	return r.parked(r.now())
 }
 
 // Changed returns a channel that is closed when a credential returns before its
-// time: accepted, or with a new secret.
+// time: accepted, or with a new secret. When the clock has jumped it is closed, too.
 func (r *Rota) Changed() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +181,7 @@ func (r *Rota) Evict() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.clock.Now()
+	now := r.now()
 	for _, m := range r.members {
 		if !m.free(now) {
 			m.renewPatience()

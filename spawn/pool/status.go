@@ -26,13 +26,13 @@ type Status struct {
 func (r *Rota) Status() []Status {
 	r.refresh()
 	r.mu.Lock()
-	now := r.clock.Now()
+	now := r.now()
 	all := make([]Status, len(r.members))
 	for i, m := range r.members {
 		at, _ := m.returns()
 		all[i] = Status{ID: m.id, Account: m.account, InUse: i == r.current, Parked: !m.free(now), Class: m.cause}
 		if all[i].Parked {
-			all[i].Until = at
+			all[i].Until = r.timeOf(at)
 		}
 	}
 	r.mu.Unlock()
