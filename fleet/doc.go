@@ -67,5 +67,8 @@
 //
 // A decision reads the guard's small state and the launches in the window, and
 // writes one reservation for each instance granted. Its cost does not grow with
-// the number of live instances: see BenchmarkLaunch here and in fleet/sqlledger.
+// the number of live instances. It does grow with the launches in the window: with
+// three of them a whole Launch takes 0.13 ms in memory and 4.4 ms in SQLite, with a
+// thousand 0.6 ms and 15 ms. Signal and Status read the window as well. The
+// figures are those of BenchmarkLaunch here and in fleet/sqlledger, on one core.
 package fleet

@@ -21,7 +21,8 @@ type Ledger interface {
 }
 
 // A Tx is one transaction of a [Ledger]. Everything but Held costs the same
-// however many instances live: at most a logarithm of their number.
+// however many instances live: at most a logarithm of their number, and for Due
+// and Attempts something for each reservation they return.
 //
 // Times come back as the same instants, to the nanosecond; their location and
 // monotonic reading may be lost.
