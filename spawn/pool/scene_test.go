@@ -220,6 +220,7 @@ func (s *scene) parked() map[string]float64 {
 
 // kinds are the pool's events so far, without those of others.
 func (s *scene) kinds(kind pool.EventKind) int {
+	synctest.Wait() // another goroutine may be telling them
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
