@@ -63,7 +63,7 @@ type name struct {
 	last                     int // where the last part of a joined name starts
 	hump, under, hyphen, dot bool
 	scoped                   bool // by :: or \
-	flag                     bool // starts with --
+	dashes                   int  // before a flag
 	slashes                  int
 }
 
@@ -76,16 +76,18 @@ func startsName(text string, at int) bool {
 	case c == '.':
 		return strings.HasPrefix(text[at:], "./") || strings.HasPrefix(text[at:], "../")
 	case c == '-':
-		return strings.HasPrefix(text[at:], "--") && at+2 < len(text) && isNameByte(text[at+2]) && (at == 0 || text[at-1] == ' ')
+		flag := strings.TrimLeft(text[at:min(at+3, len(text))], "-")
+		return flag != "" && isNameByte(flag[0]) && (at == 0 || !isNameByte(text[at-1]) && text[at-1] != '-')
 	}
 	return false
 }
 
 func nameAt(text string, at int) name {
-	n := name{end: at, last: at, flag: text[at] == '-'}
-	if n.flag {
-		n.end += len("--")
+	n := name{end: at, last: at}
+	for n.end < len(text) && text[n.end] == '-' {
+		n.end++
 	}
+	n.dashes = n.end - at
 	for ; n.end < len(text); n.end++ {
 		c := text[n.end]
 		if isNameByte(c) {
@@ -121,7 +123,7 @@ func nameAt(text string, at int) name {
 // isPath reports whether the name s is that of a file, or a flag's. Words with a
 // single slash between them are none: "weekly/monthly".
 func (n *name) isPath(s string) bool {
-	if n.flag || n.slashes > 1 || n.slashes == 1 && (n.hump || n.under || n.hyphen || n.dot) {
+	if n.dashes == 2 || n.dashes == 1 && n.hyphen || n.slashes > 1 || n.slashes == 1 && (n.hump || n.under || n.hyphen || n.dot) {
 		return true
 	}
 	if !n.dot {
@@ -150,7 +152,13 @@ func (n *name) says(text string, start int) bool {
 	if quoted {
 		before, after = before[:start-1], after[1:]
 	}
-	return !isOwn(text[n.last:n.end]) && endsClause(after, quoted) && startsClause(before)
+	last := text[n.last:n.end]
+	if isOwn(last) || !endsClause(after, quoted) {
+		return false
+	}
+	// The type of an exception counts wherever a message follows it.
+	thrown := !quoted && strings.HasPrefix(after, ": ") && (strings.HasSuffix(last, "Error") || strings.HasSuffix(last, "Exception"))
+	return startsClause(before) || thrown && !isLead(before)
 }
 
 // isOwn reports whether an identifier is by its first word a function's or a
@@ -174,7 +182,7 @@ func isOwn(identifier string) bool {
 // what was named came about.
 func endsClause(text string, quoted bool) bool {
 	if text == "" || strings.IndexByte(":,;)]}>\n'\"", text[0]) >= 0 {
-		return true
+		return !quoted || text == "" || text[0] != ':' // the name of a member, or of what failed
 	}
 	switch text[0] {
 	case '.':

@@ -24,7 +24,8 @@ const (
 // phraseList holds what providers, SDKs and command lines say. A phrase starts at
 // the start of a word; '*' stands for at most 48 bytes of the same sentence, '|'
 // at the end for the end of a word, and '!' at the end says that the phrase counts
-// only near a word such as "reached" or "exceeded". They are matched against
+// only near a word such as "reached" or "exceeded", '?' that it counts only where it
+// is said of a service, or alone. They are matched against
 // text in lower case in which "-", "_" and the humps of CamelCase are spaces, so
 // that one phrase reads rate_limit_exceeded, rate-limited and RateLimitError.
 // Where two phrases start with the same word, the first that fits counts.
@@ -51,7 +52,7 @@ var phraseList = []struct {
 		"rate limit quota", "rate quota", "minute quota", "second quota", "rpm quota", "tpm quota", "qps quota", "enqueued token limit", "rate limit!", "rate limits!", "rate limiting!", "ratelimit!", "rate limited", "ratelimited", "ratelimiterror", "ratelimitexceeded", "rate limit you", "rate limit error", "rate limit reached error", "rate exceeded", "rate of requests*exceed",
 		"hit your*rate limit", "hit the*rate limit", "hit a*rate limit", "reached your*rate limit", "reached the*rate limit", "exceeded your*rate limit", "exceed your*rate limit",
 		"too many requests", "toomanyrequests", "too many tokens, please", "too many tokens processed", "too many concurrent", "requests too frequent", "too frequent", "frequency limit", "submitted too quickly", "requests too quickly", "requests too fast", "requesting too fast", "too many attempts", "flood wait", "request limit reached", "resource is limited", "spike arrest", "flow control", "bandwidth exhausted", "throughput*exceeded",
-		"throttled", "throttling exception", "throttling error", "throttling:", "please slow down", "slow down your", "limiting requests", "reduce your request rate", "reduce the frequency", "request rate*exceed", "request rate*too",
+		"throttled?", "throttling exception", "throttling error", "throttling:", "please slow down", "slow down your", "limiting requests", "reduce your request rate", "reduce the frequency", "request rate*exceed", "request rate*too",
 		"max rpm", "max tpm", "qps!", "qps request limit", "max concurrency", "max concurrent request", "concurrency limit!", "concurrent request!", "concurrent session!", "limit of concurrent", "calls / minute", "calls per minute", "requests per minute!", "requests per second!", "tokens per minute!", "requests / minute",
 		"resource has been exhausted", "resource exhausted", "enhance your calm", "no deployments available", "secondary rate limit", "call rate limit", "hit the quota of*per",
 		"zu viele anfragen", "trop de requ", "demasiadas solicitudes", "demasiadas peticiones", "muitas solicita", "troppe richieste",
@@ -74,9 +75,9 @@ var phraseList = []struct {
 		"run out of", "ran out of", "current month!", "this month!", "for the month!", "current billing period!", "current day!", "for the day!", "today!", "daily!", "weekly!", "monthly!",
 	}},
 	{capacityPhrase, []string{
-		"overloaded", "at capacity", "out of capacity", "out of host capacity", "enough resources", "insufficient resources", "no resources available", "out of stock", "sold out", "understocked", "no capacity", "insufficient capacity", "not have sufficient capacity", "not enough capacity", "capacity exceeded", "capacity is exceeded", "maximum capacity", "full capacity", "high demand", "high traffic", "heavy traffic", "peak load", "heavy load", "high load", "under load",
+		"overloaded?", "at capacity", "out of capacity", "out of host capacity", "enough resources", "insufficient resources", "no resources available", "out of stock", "sold out", "understocked", "no capacity", "insufficient capacity", "not have sufficient capacity", "not enough capacity", "capacity exceeded", "capacity is exceeded", "maximum capacity", "full capacity", "high demand", "high traffic", "heavy traffic", "peak load", "heavy load", "high load", "under load",
 		"currently loading", "model is loading", "still loading", "not ready for inference", "not ready yet", "model is not ready", "no longer any instances", "no instances*available", "no gpus available", "no available gpu", "server busy", "server is busy", "service is busy", "system is busy", "engine is busy", "model busy", "model is busy", "too busy",
-		"maximum pending requests", "queue is full", "too many clients", "too many connections", "connection slots are reserved", "sqlstate 53300", "surcharg", "sobrecargado", "berlastet",
+		"maximum pending requests", "queue is full", "too many clients", "too many connections?", "connection slots are reserved", "sqlstate 53300", "surcharg", "sobrecargado", "berlastet",
 	}},
 	{unavailablePhrase, []string{"temporarily unable", "temporarily unavailable", "service unavailable", "temporairement indisponible", "temporalmente no disponible"}},
 	{authPhrase, []string{

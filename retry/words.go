@@ -12,6 +12,7 @@ type phrase struct {
 	parts  []string // between the stars
 	whole  bool     // must end with a word
 	needed bool     // counts near a verb only
+	said   bool     // counts as a predicate only
 }
 
 // phraseIndex holds the phrases by their first word.
@@ -19,9 +20,10 @@ var phraseIndex = func() map[string][]phrase {
 	index := make(map[string][]phrase)
 	for _, group := range phraseList {
 		for _, text := range group.phrases {
-			p := phrase{kind: group.kind, text: strings.TrimRight(text, "!|")}
+			p := phrase{kind: group.kind, text: strings.TrimRight(text, "!|?")}
 			p.whole = strings.HasSuffix(text, "|")
 			p.needed = strings.HasSuffix(text, "!")
+			p.said = strings.HasSuffix(text, "?")
 			p.parts = strings.Split(p.text, "*")
 			first := wordAt(p.text, 0)
 			index[first] = append(index[first], p)
@@ -85,7 +87,7 @@ func (p *phrase) match(text string, at int) int {
 		end += i + len(part)
 	}
 	switch {
-	case p.whole && end < len(text) && isLetter(text[end]), p.needed && !nearVerb(text, at, end, p.kind):
+	case p.whole && end < len(text) && isLetter(text[end]), p.needed && !nearVerb(text, at, end, p.kind), p.said && !isPredicate(text, at, end):
 		return -1
 	}
 	return end

@@ -13,7 +13,11 @@ func (e *Evidence) printedCodes(text string) {
 			e.printedCode(rest)
 		}
 	}
-	// AWS's typed exceptions stand where the others have "api error".
+	// AWS's typed exceptions: in Java they come first, in Go where the others have
+	// "api error".
+	if name, _, found := strings.Cut(text, ": "); found && strings.HasSuffix(name, "Exception") && strings.Contains(text, "(Service: ") {
+		e.printedCode(name[strings.LastIndexAny(name, ". ")+1:])
+	}
 	for rest := text; ; {
 		_, after, found := strings.Cut(rest, "RequestID: ")
 		if !found {
@@ -37,7 +41,7 @@ func (e *Evidence) printedCode(text string) {
 	for end < len(text) && (isWord(text[end]|0x20) || text[end] == '.' && end+1 < len(text) && isWord(text[end+1]|0x20)) {
 		end++
 	}
-	if end < 4 || isDigit(text[0]) || end < len(text) && strings.IndexByte(".,:;)\n", text[end]) < 0 {
+	if end < len("Slow") || isDigit(text[0]) || end < len(text) && strings.IndexByte(".,:;)\n", text[end]) < 0 {
 		return
 	}
 	e.Envelope = true
