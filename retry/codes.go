@@ -115,6 +115,7 @@ var exactCodes = map[string]codeKind{
 
 	// Meta, whose calls of an app, a user, a page and a custom limit are refused with 400
 	"oauthexception4": throttleCode, "oauthexception17": throttleCode, "oauthexception32": throttleCode, "oauthexception613": throttleCode,
+	"oauthexception80000": throttleCode, "oauthexception80001": throttleCode, "oauthexception80002": throttleCode, "oauthexception80003": throttleCode, "oauthexception80004": throttleCode, "oauthexception80005": throttleCode, "oauthexception80006": throttleCode, "oauthexception80008": throttleCode, "oauthexception80009": throttleCode, "oauthexception80014": throttleCode,
 	"oauthexception102": authCode, "oauthexception190": authCode,
 
 	// Numbers, which count as countsNumber says: Mistral, Z.ai, Cloudflare, Twilio,

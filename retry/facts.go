@@ -39,12 +39,25 @@ func (f *facts) readCodes() {
 func (f *facts) addCode(code string) {
 	kind := kindOf(code)
 	switch {
-	case kind == noCode || f.codes[kind] != "":
+	case kind == noCode || f.codes[kind] != "" || isSentence(code) && kind == capacityCode && f.ofRequest():
 	case isNumber(code) && !f.countsNumber(code, kind):
 		f.number, f.numberKind = code, kind
 	default:
 		f.codes[kind] = code
 	}
+}
+
+// isSentence reports whether a code is words: the whole of {"error":"…"}.
+func isSentence(code string) bool { return strings.IndexByte(code, ' ') > 0 }
+
+// ofRequest reports whether the answer is about the request itself, whose words it
+// may quote.
+func (f *facts) ofRequest() bool {
+	switch f.status {
+	case 400, 401, 404, 413, 422:
+		return true
+	}
+	return false
 }
 
 // read looks for phrases in text.

@@ -36,8 +36,7 @@ func (f *facts) countsNumber(code string, kind codeKind) bool {
 // sayKind reports whether the words mean what a code of that kind does, on an
 // answer that is not about the request itself.
 func (f *facts) sayKind(kind codeKind) bool {
-	switch f.status {
-	case 400, 401, 404, 413, 422:
+	if f.ofRequest() {
 		return false
 	}
 	switch kind {

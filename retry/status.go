@@ -40,7 +40,7 @@ func (f *facts) byStatus() finding {
 		return finding{class: Fatal}
 	}
 	switch {
-	case throttle != "" && (status < 500 || f.Envelope):
+	case throttle != "" && (status < 500 || f.Envelope || f.Status == 0):
 		return finding{class: RateLimited, kind: "words", what: throttle}
 	case status == 503:
 		return finding{class: Overloaded}

@@ -50,6 +50,8 @@ func (n *numeral) isStatus() bool {
 		return true
 	case n.isPart():
 		return false
+	case n.before == "" && strings.HasPrefix(n.after, ": ") && strings.IndexByte(n.after, '\n') < 0:
+		return true // "502: upstream died", and nothing else
 	}
 	// The status's own name or a noun behind it.
 	after := strings.TrimLeft(n.after, " -)]\"'`,<")
@@ -153,7 +155,7 @@ func (n *numeral) isOfError(before string) bool {
 	gap := n.before[len(before):]
 	name := before[strings.LastIndexAny(before, " \n(\"'`[")+1:]
 	if name == "url" { // GET URL: 403 You have …, URL: [503 ] …
-		return strings.HasPrefix(gap, ": ")
+		return strings.Contains(gap, ": ")
 	}
 	if !strings.HasSuffix(name, "error") && !strings.HasSuffix(name, "exception") && !n.isNameOf(name[strings.LastIndexByte(name, '.')+1:]) || n.isAssertion() {
 		return false

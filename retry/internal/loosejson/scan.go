@@ -15,7 +15,7 @@ const maxTries = 32
 
 // Find calls f with the objects and arrays of objects that stand in text, at
 // most limit, and with the text before each. It returns the text around them,
-// with a space in the place of each.
+// with a space in the place of each that was written for a machine.
 func Find(text string, limit int, f func(before string, v Value)) string {
 	first := strings.IndexByte(text, '{')
 	if first < 0 {
@@ -37,7 +37,10 @@ func Find(text string, limit int, f func(before string, v Value)) string {
 			v, ok = s.value()
 		}
 		if ok && v.wellFormed() {
-			if start > 0 || s.at < len(text) { // with nothing around it there is no rest
+			switch {
+			case isPrinted(text[start:s.at]):
+				rest.WriteString(text[from:s.at])
+			case start > 0 || s.at < len(text): // with nothing around it there is no rest
 				rest.WriteString(text[from:start])
 				rest.WriteByte(' ')
 			}
@@ -59,6 +62,13 @@ func Find(text string, limit int, f func(before string, v Value)) string {
 	}
 	rest.WriteString(text[from:])
 	return rest.String()
+}
+
+// isPrinted reports whether an object is the way in which Node shows one to people:
+// its names stand without quotation marks.
+func isPrinted(object string) bool {
+	inside := strings.TrimLeft(object[1:], " \t\r\n")
+	return object[0] == '{' && inside != "" && inside[0]|0x20 >= 'a' && inside[0]|0x20 <= 'z'
 }
 
 // wellFormed reports whether v is an object with a member, or an array that

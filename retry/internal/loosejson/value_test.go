@@ -50,6 +50,7 @@ func TestFind(t *testing.T) {
 		"template":     {`use ${NAME} and {name}`, `use ${NAME} and {name}`, 0},
 		"unbalanced":   {`{"a":1`, `{"a":1`, 0},
 		"after a lone": {`{ oops {"a":1}`, `{ oops  `, 1},
+		"printed":      {`Error: x { code: 'ECONNRESET', errno: -104 } y`, `Error: x { code: 'ECONNRESET', errno: -104 } y`, 1},
 		"python bytes": {`b'{"a":1}\n'`, `b' \n'`, 1},
 	}
 	for name, c := range cases {

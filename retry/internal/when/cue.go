@@ -59,7 +59,7 @@ func isWordByte(b byte) bool {
 // is meant: behind "at" 00:01:30 is a time of day, behind "in" a span.
 var fillers = map[string]cueKind{
 	"at": cueClock, "on": cueClock, "by": cueClock, "until": cueClock, "in": cueSpan, "after": cueSpan, "for": cueSpan, "within": cueSpan, "another": cueSpan, "least": cueSpan,
-	"of": cueSpan, "is": noCue, "will": noCue, "be": noCue, "about": noCue, "approximately": noCue, "around": noCue, "again": noCue, "time": noCue, "roughly": noCue, "reset": noCue, "automatically": noCue,
+	"of": cueSpan, "is": noCue, "will": noCue, "be": noCue, "about": noCue, "approximately": noCue, "around": noCue, "again": noCue, "time": noCue, "roughly": noCue, "reset": noCue, "automatically": noCue, "your": noCue, "the": noCue, "this": noCue, "request": noCue,
 	"es": noCue, "sie": noCue, "bitte": noCue, "dans": cueSpan, "en": cueSpan, "tra": cueSpan, "fra": cueSpan, "em": cueSpan,
 }
 

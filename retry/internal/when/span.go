@@ -7,12 +7,15 @@ import (
 
 // Span reads the span of time at the start of text and returns what follows it:
 // "7m12.5s", "17h58m27s", "2 days 17 hours 14 minutes", "6hr 29min", "26
-// seconds", "'17' seconds", "an hour", "00:01:30". A number without a unit is none.
+// seconds", "'17' seconds", "an hour", "00:01:30", "PT1M30S". A number without a unit is none.
 func Span(text string) (total time.Duration, rest string, ok bool) {
 	if d, rest, ok := colons(text, 3); ok {
 		return d, rest, true
 	}
 	rest = text
+	if after, found := strings.CutPrefix(text, "PT"); found { // ISO 8601's, of a time
+		rest = after
+	}
 	for {
 		amount, after, found := amountAt(strings.TrimLeft(rest, " \t'\"`*~"))
 		if !found {

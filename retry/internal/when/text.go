@@ -47,15 +47,16 @@ func InText(text string, now time.Time, naive *time.Location) (wait time.Duratio
 	return span, spanText, spanned
 }
 
-// bare reads seconds or milliseconds without their unit, as in "retry after 14"
-// and "Retry-After-Ms: 14": a number that ends its sentence.
+// bare reads a number without its unit, as in "retry after 14", or with the unit
+// before it, as in "Retry-After-Ms: 14" and "retry after (seconds): 14". The number
+// must end its sentence.
 func bare(text string, millis bool) (time.Duration, bool) {
 	unit := time.Second
-	if rest, ok := strings.CutPrefix(text, "ms"); ok {
-		text, millis = strings.TrimLeft(rest, " :=\"'"), true
-	}
 	if millis {
 		unit = time.Millisecond
+	}
+	if before, rest := unitAt(text); before != 0 {
+		text, unit = strings.TrimLeft(rest, " :=\"')"), before
 	}
 	end := 0
 	for end < len(text) && (text[end] >= '0' && text[end] <= '9') {
