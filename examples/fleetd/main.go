@@ -39,7 +39,7 @@ type options struct {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
-	flags := cli.Flags("fleetd", "It replays the evening on which a fleet died. With -listen it serves the guard, and with -kill or -lift it sets the kill switch of one.")
+	flags := cli.Flags("fleetd", "Without flags it replays the evening on which a fleet died. With -listen it serves the guard, and with -kill or -lift it sets the kill switch of one.")
 	flags.StringVar(&o.listen, "listen", "", "serve the guard at this `address`, such as localhost:8080")
 	flags.StringVar(&o.db, "db", "fleet.db", "the ledger's `file`")
 	flags.StringVar(&o.kill, "kill", "", "set the kill switch, for this `reason`")

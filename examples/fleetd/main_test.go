@@ -232,7 +232,7 @@ func TestArguments(t *testing.T) {
 	require.EqualError(t, run(t.Context(), []string{"-listen", ":0", "-lift"}, &out), "-listen, -kill and -lift contradict each other: give one; see -h")
 	require.Empty(t, out.String())
 	require.ErrorIs(t, run(t.Context(), []string{"-h"}, &out), flag.ErrHelp)
-	require.Contains(t, out.String(), "It replays the evening on which a fleet died. With -listen")
+	require.Contains(t, out.String(), "Without flags it replays the evening on which a fleet died.")
 	require.Error(t, run(t.Context(), []string{"-listen", "nowhere:-1"}, &out))
 	require.Error(t, run(t.Context(), []string{"-kill", "x", "-db", filepath.Join(t.TempDir(), "no", "x.db")}, &out))
 }

@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 func acts(o options) []act {
 	holdoff := act{
 		name: "holdoff", title: "holdoff", build: newHoldoff,
-		story: "Under holdoff: the refused back off, nobody new is spawned, one probe at a time.",
+		story: "Under holdoff: the refused back off, nobody new starts, one probes for all.",
 	}
 	if o.url != "" {
 		return []act{holdoff}
@@ -52,7 +52,7 @@ func acts(o options) []act {
 	return []act{
 		{
 			name: "plain", title: "plain spawner", build: newPlain,
-			story: "A plain spawner: a worker dies of its first refusal, and the next is spawned.",
+			story: "A plain spawner: a worker dies of its first refusal; the next is spawned.",
 		},
 		{
 			name: "quick_retries", title: "quick retries", build: newQuick,

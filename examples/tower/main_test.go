@@ -171,7 +171,7 @@ func TestPerform_proseIsNarrow(t *testing.T) {
 		require.NoError(t, perform(t.Context(), o, &out))
 		prose := regexp.MustCompile(`(?m)^   +\d+:\d\d  .*\n`).ReplaceAllString(out.String(), "")
 		requireNarrow(t, prose)
-		require.Contains(t, prose, "3. Under holdoff: ")
+		require.Contains(t, prose, "3. Under holdoff: the refused back off, nobody new starts, one probes for all.\n")
 		require.Contains(t, prose, "holdoff lost nobody")
 	})
 	fast := defaults(t)
