@@ -95,7 +95,7 @@ func (x *pass) at(scopes []string) *pass {
 
 // said is the origin of x as far as it never changes.
 func (x *pass) said() origin {
-	return origin{known: x.origin.known, generation: x.origin.generation}
+	return origin{generation: x.origin.generation}
 }
 
 // again returns a chain to ask the same limiters with once more.

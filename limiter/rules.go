@@ -135,7 +135,7 @@ func (s *state) turn(p Priority) instant {
 	}
 }
 
-func (s *state) fresh(o origin) bool { return o.known && o.generation == s.generation }
+func (s *state) fresh(o origin) bool { return o.generation == s.generation }
 
 // counts reports whether the slot of o is still in the present window's count.
 func (s *state) counts(o origin) bool { return s.windowed(o) && !o.gone }
@@ -145,7 +145,7 @@ func (s *state) windowed(o origin) bool { return o.counted && s.window > 0 && s.
 
 // admit lets p through.
 func (s *state) admit(p Priority, t instant) origin {
-	o := origin{known: true, generation: s.generation}
+	o := origin{generation: s.generation}
 	if s.rules.pace != nil {
 		s.rules.pace.take(t)
 	}
@@ -185,7 +185,7 @@ func (s *state) revoke(o origin) {
 }
 
 // stale reports whether o began before the gate last shut or opened.
-func (s *state) stale(o origin) bool { return o.known && !s.fresh(o) }
+func (s *state) stale(o origin) bool { return o.known() && !s.fresh(o) }
 
 // probes reports whether o is the storm's present probe, or one of them; also when
 // it was released before it tells.
@@ -198,7 +198,7 @@ func (s *state) pauses(r refusal) bool { return r.stated > 0 || s.rules.pause > 
 // isNews reports whether r changes anything.
 func (s *state) isNews(r refusal) bool {
 	switch {
-	case r.known && r.generation < s.resumed:
+	case r.known() && r.generation < s.resumed:
 		return false // an operator has looked at the gate since this call began
 	case s.stale(r.origin):
 		// Of the burst that shut the gate, or older. But a stated time is a fact
@@ -218,7 +218,7 @@ func (s *state) cuts(t instant, r refusal) bool {
 	switch {
 	case !s.isNews(r), s.inFlight == 0, s.probes(r.origin), s.stale(r.origin):
 		return false
-	case r.known:
+	case r.known():
 		return !s.open
 	default:
 		return t-s.lastCut >= cutEvery
@@ -234,7 +234,7 @@ func (s *state) refuse(t instant, r refusal) {
 	s.quietFrom = t
 	if s.pauses(r) {
 		s.pause(t, r)
-	} else if r.known {
+	} else if r.known() {
 		// Only the budget learns. The generation goes up all the same, so that the
 		// others of this burst cut nothing.
 		s.generation++
@@ -302,12 +302,12 @@ func (s *state) length(cause Reason) time.Duration {
 // succeed takes a success in. One that began before the gate shut says nothing
 // about it.
 func (s *state) succeed(t instant, o origin) {
-	if o.known && !s.fresh(o) {
+	if s.stale(o) {
 		return
 	}
 	s.open = t < s.stated
 	s.forget()
-	if !o.known {
+	if !o.known() {
 		// The tower's rule: a successful turn opens the gate wholly. It may be of a
 		// call that began before the refusal, so it neither shortens a stated pause,
 		// nor spares it the probe.

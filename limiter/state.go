@@ -56,5 +56,5 @@ type state struct {
 }
 
 func newState(r *rules, budget int) state {
-	return state{rules: r, budget: budget, ceiling: budget, lastCut: -cutEvery}
+	return state{rules: r, generation: 1, budget: budget, ceiling: budget, lastCut: -cutEvery}
 }
