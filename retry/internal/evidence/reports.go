@@ -15,6 +15,9 @@ func isTest(line string) bool {
 		}
 	}
 	first, rest, _ := strings.Cut(line, " ")
+	if strings.Contains(first, "AssertionError") || strings.Contains(first, "AssertionFailedError") {
+		return true // what a test expected of the program, not what a provider said
+	}
 	switch first {
 	case "FAILED", "FAIL", "ERROR", "PASSED", "PASS":
 		name, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
