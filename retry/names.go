@@ -158,6 +158,10 @@ func (n *name) says(text string, start int) bool {
 	}
 	// The type of an exception counts wherever a message follows it.
 	thrown := !quoted && strings.HasPrefix(after, ": ") && (strings.HasSuffix(last, "Error") || strings.HasSuffix(last, "Exception"))
+	switch {
+	case isDenied(after), quoted && strings.HasPrefix(after, ",") && isLineStart(before):
+		return false
+	}
 	return startsClause(before) || thrown && !isLead(before)
 }
 
@@ -194,7 +198,7 @@ func endsClause(text string, quoted bool) bool {
 		return text[0] >= 0x80
 	}
 	text = text[1:]
-	if text == "" || text[0] >= 0x80 || strings.IndexByte("([{-|<=0123456789'\"", text[0]) >= 0 {
+	if text == "" || text[0] >= 0x80 || strings.IndexByte("([{-|0123456789'\"", text[0]) >= 0 {
 		return true
 	}
 	switch wordAt(text, 0) {
@@ -204,19 +208,37 @@ func endsClause(text string, quoted bool) bool {
 	return isUpper(text[0]) // the next clause, of those who have no colons
 }
 
+// isDenied reports whether text goes on to say what is wrong with what was named
+// before it, as in "rate_limited: command not found".
+func isDenied(text string) bool {
+	text = strings.ToLower(text[:min(len(text), 24)])
+	for _, denial := range [...]string{": command not found", ": not found", ": no such", ": permission denied", ": is a ", ": cannot ", ": must ", ": undefined", ": unknown", ": invalid", ": already "} {
+		if strings.HasPrefix(text, denial) {
+			return true
+		}
+	}
+	return false
+}
+
+func isLineStart(text string) bool {
+	text = strings.TrimRight(text, " ")
+	return text == "" || text[len(text)-1] == '\n'
+}
+
 // startsClause reports whether a clause starts behind text, and not with the name
 // of a thing that is wrong with itself.
 func startsClause(text string) bool {
-	trimmed := strings.TrimRight(text, " ")
-	if trimmed == "" || trimmed[len(trimmed)-1] == '\n' {
+	if isLineStart(text) {
 		return true
 	}
+	trimmed := strings.TrimRight(text, " ")
 	spaced := len(trimmed) < len(text)
 	switch last := trimmed[len(trimmed)-1]; last {
 	case ':', '=':
 		return !isLead(trimmed[:len(trimmed)-1])
 	case '(', '[', '{':
-		return len(trimmed) == 1 || strings.IndexByte(" \n[(", trimmed[len(trimmed)-2]) >= 0 && !isLead(trimmed[:len(trimmed)-1])
+		outer := trimmed[:len(trimmed)-1]
+		return outer == "" || !isLead(outer) && (strings.IndexByte(" \n[(", outer[len(outer)-1]) >= 0 || last == '(' && isVariant(outer))
 	case '-', '>', '|', '.', ']', ';', '!':
 		return spaced && !isLead(trimmed[:len(trimmed)-1])
 	default:
@@ -234,8 +256,21 @@ func startsClause(text string) bool {
 	return reports[word] && !isLead(trimmed)
 }
 
+// isVariant reports whether text ends with a word such as Err, which Rust prints
+// before what an error holds.
+func isVariant(text string) bool {
+	start := len(text)
+	for start > 0 && isNameByte(text[start-1]) {
+		start--
+	}
+	return start < len(text) && isUpper(text[start]) && (start == 0 || text[start-1] == ' ' || text[start-1] == '(')
+}
+
 // reports are the words before what an error is called.
 var reports = wordSet(`error errors exception code status reason got received raised returned returns threw thrown caught hit encountered with by cause failed`)
+
+// labels are the words after which a code stands, whatever is said before them.
+var labels = wordSet(`error errors exception code status reason type failure cause message`)
 
 // isLead reports whether the clause that text ends with announces the name of a
 // thing of the program's: "undefined", "KeyError", "invalid value for enum x".
@@ -249,7 +284,7 @@ func isLead(text string) bool {
 		text = text[i+2:]
 	}
 	clause := strings.ToLower(text)
-	if word := lastWord(clause); reports[word] || word == "type" {
+	if labels[lastWord(clause)] {
 		return false
 	}
 	return containsAny(clause, leads[:])

@@ -23,6 +23,9 @@ var goesOn = wordSet(`with right at please try error errors and due for from to 
 // service, or alone.
 func isPredicate(text string, start, end int) bool {
 	after := text[end:]
+	if isDenied(after) {
+		return false
+	}
 	if after != "" && strings.IndexByte("\n.,:;!)]}'|", after[0]) < 0 && after[0] < 0x80 {
 		rest, spaced := strings.CutPrefix(after, " ")
 		if !spaced || rest != "" && rest[0] < 0x80 && strings.IndexByte("([{-|·", rest[0]) < 0 && !goesOn[wordAt(rest, 0)] {

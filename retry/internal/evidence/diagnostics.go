@@ -179,7 +179,7 @@ func isExcerpt(line string) bool {
 	for end < len(line) && isDigit(line[end]) {
 		end++
 	}
-	return end > 0 && strings.HasPrefix(strings.TrimLeft(line[end:], " "), "|")
+	return end > 0 && (strings.HasPrefix(strings.TrimLeft(line[end:], " "), "|") || strings.HasPrefix(line[end:], ":  "))
 }
 
 // isCompilerCode reports whether a line is an error with a compiler's number, such

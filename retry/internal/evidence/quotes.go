@@ -48,7 +48,7 @@ func closing(text string, quote byte) int {
 var operandLeads = wordSet(`parsing parse opening open reading read writing write removing remove renaming rename stat unlink create delete find import
 	issue request pr commit branch tag file directory folder path pathspec title titled subject name named called module member database relation table column
 	constraint index function method class type field key label test tests case job step task target option flag argument parameter attribute property variable value
-	string literal symbol identifier it describe context scenario spec expected want expect section heading template command`)
+	string literal symbol identifier it describe context scenario spec expected want expect section heading template command worker agent stage item pool group`)
 
 // reportLeads are the words before what was said.
 var reportLeads = wordSet(`error errors status message reason response desc description detail details said says with returned returns replied responded answered
@@ -72,7 +72,7 @@ func isOperand(before, after string) bool {
 		return false
 	}
 	for _, denial := range denials {
-		if strings.HasPrefix(after, denial) {
+		if len(after) >= len(denial) && strings.EqualFold(after[:len(denial)], denial) {
 			return true
 		}
 	}
