@@ -31,9 +31,9 @@ var (
 	ErrNotRevivable = errors.New("spawn: no dead or parked worker with this ID is kept")
 	// ErrRetryBudget says that Config.RetryBudget had no retry left.
 	ErrRetryBudget = errors.New("spawn: the retry budget is spent")
-	// ErrGoexit says that the worker ended its goroutine by runtime.Goexit, as
-	// testing.T.FailNow does.
-	ErrGoexit = errors.New("spawn: worker called runtime.Goexit")
+	// ErrGoexit says that the worker, or a hook before the worker's end, ended its
+	// goroutine by runtime.Goexit, as testing.T.FailNow does.
+	ErrGoexit = errors.New("spawn: worker or hook called runtime.Goexit")
 )
 
 // A PanicError is a panic of a worker, or its runtime.Goexit, as the failure of

@@ -11,15 +11,19 @@ type Handle struct {
 // start runs r on a goroutine of its own.
 func (r *run) start() *Handle {
 	h := &Handle{run: r, done: make(chan struct{})}
-	h.result, h.err = Result{ID: r.worker.ID, State: Canceled}, ErrGoexit // of a hook
 	go func() {
-		defer close(h.done)
-		h.result, h.err = r.loop()
+		defer func() { // for a hook may end this goroutine by runtime.Goexit
+			h.result, h.err = r.result, r.err
+			close(h.done)
+		}()
+		_, _ = r.loop()
 	}()
 	return h
 }
 
-// Wait returns how the run ended, as Spawner.Run does, once it has.
+// Wait returns how the run ended, as Spawner.Run does, once it has. A worker that
+// waits here for one that it started gives its slot to nobody meanwhile: when all
+// slots are held by such parents, they wait for ever. Spawner.Run is for children.
 func (h *Handle) Wait() (Result, error) {
 	<-h.done
 	return h.result, h.err

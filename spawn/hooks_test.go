@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -74,18 +75,54 @@ func TestHooks_PanicIsContainedAndLogged(t *testing.T) {
 }
 
 func TestHooks_GoexitLeavesNothingBehind(t *testing.T) {
-	for _, state := range []spawn.State{spawn.Queued, spawn.Running, spawn.BackingOff, spawn.Dead} {
-		t.Run(state.String(), func(t *testing.T) {
-			config := spawn.Config{OnEvent: func(e spawn.Event) {
-				if e.ID == "w" && e.State == state {
-					runtime.Goexit() // as require does in a hook
+	fail := func(context.Context, *spawn.Attempt) error { return fmt.Errorf("%w: %w", errOwn, transient()) }
+	cases := map[string]struct {
+		at       string // the hook that ends its goroutine, as require does
+		end      spawn.State
+		attempts int
+		deaths   int
+	}{
+		"queued":      {"queued", spawn.Canceled, 0, 0},
+		"running":     {"running", spawn.Canceled, 0, 0},
+		"classifier":  {"classifier", spawn.Canceled, 1, 0},
+		"backing off": {"backing_off", spawn.Canceled, 1, 0},
+		"death":       {"death", spawn.Dead, 4, 1},
+		"dead":        {"dead", spawn.Dead, 4, 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			hook := func(at string) {
+				if at == c.at {
+					runtime.Goexit()
 				}
-			}}
+			}
+			var ends, deaths []string
+			config := spawn.Config{
+				OnEvent: func(e spawn.Event) {
+					if e.State.Terminal() {
+						ends = append(ends, e.State.String())
+					}
+					hook(e.State.String())
+				},
+				OnDeath: func(d spawn.Death) {
+					deaths = append(deaths, d.State.String())
+					hook("death")
+				},
+				Policy: retry.Policy{Classifier: retry.ClassifierFunc(func(context.Context, error) retry.Verdict {
+					hook("classifier")
+					return retry.Verdict{Class: retry.Transient}
+				})},
+			}
 			play(t, limiter.Config{Budget: 1}, config, func(s *scene) {
-				w := s.launch("w", func(context.Context, *spawn.Attempt) error { return transient() })
-				_, err := w.Wait()
-				require.ErrorIs(t, err, spawn.ErrGoexit)
-				require.True(t, w.Status().State.Terminal())
+				w := s.launch("w", fail)
+				result, err := w.Wait()
+				require.Equal(t, c.end, result.State)
+				require.Equal(t, c.end, w.Status().State)
+				require.Equal(t, []string{c.end.String()}, ends, "one end, and told once")
+				require.Len(t, deaths, c.deaths)
+				require.Equal(t, c.attempts, result.Total)
+				require.Equal(t, c.attempts > 0, errors.Is(err, errOwn), "the worker's own error is kept")
+				require.Equal(t, c.end == spawn.Canceled, errors.Is(err, spawn.ErrGoexit))
 				s.free()
 				require.NoError(t, s.spawner.Drain(s.ctx))
 			})

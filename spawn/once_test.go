@@ -162,10 +162,10 @@ func TestOnce_CanceledMidwayIsInDoubt(t *testing.T) {
 
 func TestOnce_AKeyIsOfItsWorkerAndOfItsRun(t *testing.T) {
 	play(t, limiter.Config{}, spawn.Config{}, func(s *scene) {
-		sent := 0
+		var sent atomic.Int64
 		send := func(ctx context.Context, a *spawn.Attempt) error {
 			for _, key := range []string{"x", "y", "x"} {
-				if err := a.Once(ctx, key, func(context.Context) error { sent++; return nil }); err != nil {
+				if err := a.Once(ctx, key, func(context.Context) error { sent.Add(1); return nil }); err != nil {
 					return err
 				}
 			}
@@ -173,10 +173,10 @@ func TestOnce_AKeyIsOfItsWorkerAndOfItsRun(t *testing.T) {
 		}
 		results, _ := wait(s.launch("a", send), s.launch("b", send))
 		require.Equal(t, map[spawn.State]int{spawn.Succeeded: 2}, ended(results))
-		require.Equal(t, 4, sent)
+		require.EqualValues(t, 4, sent.Load())
 		_, err := s.launch("a", send).Wait()
 		require.NoError(t, err)
-		require.Equal(t, 6, sent, "what has succeeded is over: the ID's next run is another one")
+		require.EqualValues(t, 6, sent.Load(), "what has succeeded is over: the ID's next run is another one")
 	})
 }
 

@@ -35,6 +35,7 @@ type run struct {
 	resumes  int      // how often the run has resumed by itself
 	accepted bool     // a call of any attempt was
 	result   Result
+	err      error         // that goes with result, once the run has ended
 	verdict  retry.Verdict // of the last attempt
 
 	// Guarded by spawner.mu.
@@ -138,11 +139,14 @@ func (r *run) attempt(a *Attempt) error {
 		returned = true
 	}()
 	err := <-done
+	defer func() { // for a classifier may end this goroutine by runtime.Goexit
+		r.result.add(AttemptRecord{
+			ID: a.id, Number: a.number, Credential: a.Credential(), Units: a.units(),
+			Start: start, End: r.spawner.clock.Now(), Verdict: r.verdict, Err: err,
+		})
+	}()
+	r.verdict = retry.Verdict{}
 	r.verdict = a.finish(err)
-	r.result.add(AttemptRecord{
-		ID: a.id, Number: a.number, Credential: a.Credential(), Units: a.units(),
-		Start: start, End: r.spawner.clock.Now(), Verdict: r.verdict, Err: err,
-	})
 	return err
 }
 
@@ -163,35 +167,41 @@ func (r *run) finish(d decision) (Result, error) {
 	if d.end == Succeeded {
 		r.spawner.effects.forget(r)
 	}
-	var err error
 	if d.end != Succeeded {
 		given := r.result.err(r.class(d), d.reasons...)
 		if d.end == Canceled && r.parent != nil {
 			r.parent.childStopped(given)
 		}
-		err = given
+		r.err = given
 	}
+	defer r.conclude() // for OnDeath may end this goroutine by runtime.Goexit
 	if d.end == Dead {
-		r.spawner.notify.death(Death{Result: r.result, Err: err})
+		r.spawner.notify.death(Death{Result: r.result, Err: r.err})
 	}
+	return r.result, r.err
+}
+
+// conclude tells of the end.
+func (r *run) conclude() {
 	until := time.Time{}
-	if d.end == Parked {
+	if r.result.State == Parked {
 		until = r.result.RetryAt
 	}
-	r.advance(d.end, until)
-	return r.result, err
+	r.advance(r.result.State, until)
 }
 
 // leave takes the run off the living.
 func (r *run) leave() {
-	r.cancel(nil)
-	s := r.spawner
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !r.entry.status.State.Terminal() { // a hook ended the goroutine by Goexit
-		r.entry.status.State = Canceled
+	defer func() {
+		r.cancel(nil)
+		s := r.spawner
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.end(r)
+	}()
+	if !r.result.State.Terminal() { // a hook has ended this goroutine by runtime.Goexit
+		_, _ = r.finish(decision{end: Canceled, class: retry.Canceled, reasons: []error{ErrGoexit}})
 	}
-	s.end(r)
 }
 
 // drained ends a run that would go on while the spawner drains.

@@ -173,16 +173,17 @@ func TestA10_TypedErrorReachesTheClassifierThroughEveryStage(t *testing.T) {
 
 func TestA11_TheWorkersOwnWordsOpenNoPause(t *testing.T) {
 	play(t, limiter.Config{}, spawn.Config{}, func(s *scene) {
-		said := ""
-		result, err := s.launch("w", func(context.Context, *spawn.Attempt) error {
+		result, err := s.launch("w", func(_ context.Context, a *spawn.Attempt) error {
 			for range 50 {
-				said += "rate limit exceeded, HTTP 429\n"
+				a.Partial("rate limit exceeded, HTTP 429\n")
 			}
-			return nil
+			a.Save("status 429, Retry-After: 60")
+			return errOwn
 		}).Wait()
-		require.NoError(t, err)
-		require.Equal(t, spawn.Succeeded, result.State)
-		require.Len(t, said, 50*len("rate limit exceeded, HTTP 429\n"))
+		require.ErrorIs(t, err, errOwn)
+		require.Equal(t, spawn.Dead, result.State)
+		require.Equal(t, retry.Unknown, result.Attempts[0].Verdict.Class)
+		require.Len(t, result.Partial, 50)
 		require.Zero(t, s.pauses())
 		require.Equal(t, 8, s.limiter.Status().Budget)
 	})

@@ -231,7 +231,7 @@ func TestStore_ThatFails(t *testing.T) {
 		"to load":   {&broken{load: func() error { return full }}, "the store was not read: disk full", 0, ""},
 		"to save":   {&broken{save: func() error { return full }}, "the result was not stored: disk full", 1, "done a"},
 		"loading":   {&broken{load: func() error { panic("corrupt") }}, "Store.Load panicked: corrupt", 0, ""},
-		"for good":  {&broken{save: func() error { runtime.Goexit(); return nil }}, "the result was not stored: spawn: worker called runtime.Goexit", 1, "done a"},
+		"for good":  {&broken{save: func() error { runtime.Goexit(); return nil }}, "the result was not stored: spawn: worker or hook called runtime.Goexit", 1, "done a"},
 		"in saving": {&broken{save: func() error { panic("corrupt") }}, "Store.Save panicked: corrupt", 1, "done a"},
 	} {
 		t.Run(name, func(t *testing.T) {
