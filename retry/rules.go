@@ -175,6 +175,9 @@ func (f *facts) stopPhrase() string {
 	if p := f.words[stopPhrase]; p != "" && !(strings.HasSuffix(strings.TrimSuffix(p, "s"), "quota") && (f.google() || f.dotted())) {
 		return p
 	}
+	if p := f.words[fundsPhrase]; p != "" && (f.status != 0 || f.GRPC != 0) {
+		return p
+	}
 	if p := f.words[billingPhrase]; p != "" && !f.google() {
 		return p
 	}
@@ -218,7 +221,7 @@ func (f *facts) throttleCodes() finding {
 // capacityPhrases are no evidence on an answer about the request itself. A 400 is
 // such an answer too, but some refuse with it for want of machines.
 func (f *facts) capacityPhrases() finding {
-	strong, weak := f.words[capacityPhrase], f.words[unavailablePhrase]
+	strong, weak := cmp.Or(f.words[capacityPhrase], f.words[scarcePhrase]), f.words[unavailablePhrase]
 	switch f.status {
 	case 0, 401, 404, 413, 422:
 		return finding{}
@@ -264,7 +267,9 @@ func (f *facts) crowdedCodes() finding {
 }
 
 // full returns the words that say the provider is.
-func (f *facts) full() string { return cmp.Or(f.words[capacityPhrase], f.words[unavailablePhrase]) }
+func (f *facts) full() string {
+	return cmp.Or(f.words[capacityPhrase], f.words[scarcePhrase], f.words[unavailablePhrase])
+}
 
 // byWords is for errors of which nothing but words is known.
 func (f *facts) byWords() finding {

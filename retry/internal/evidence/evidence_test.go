@@ -51,6 +51,7 @@ func TestStatusIn(t *testing.T) {
 		"request failed (429)":                                  429,
 		"Error fetching from URL: [503 ] x":                     503,
 		"API response code was 429":                             429,
+		"from server: 429 (Too Many Requests)":                  429,
 		"429: slow down":                                        429,
 		"429: a\n430: b":                                        0,
 		`POST "URL": 529`:                                       529,

@@ -16,7 +16,7 @@ func isTest(line string) bool {
 		}
 	}
 	first, rest, _ := strings.Cut(line, " ")
-	if strings.Contains(first, "AssertionError") || strings.Contains(first, "AssertionFailedError") {
+	if strings.Contains(first, "AssertionError") || strings.Contains(first, "AssertionFailedError") || isExpectation(line) {
 		return true // what a test expected of the program, not what a provider said
 	}
 	switch first {
@@ -34,6 +34,20 @@ func isTest(line string) bool {
 	}
 	return strings.HasPrefix(line, "=====") || strings.HasSuffix(line, "[FAIL]") || strings.HasSuffix(line, " ... FAILED") ||
 		strings.Contains(line, " > ") && strings.HasSuffix(line, " FAILED") || strings.Contains(line, "Test #") && strings.Contains(line, "***")
+}
+
+// isExpectation reports whether a line compares what was wanted with what came.
+func isExpectation(line string) bool {
+	wants := hasWord(line, "want") || hasWord(line, "wanted") || hasWord(line, "expected")
+	if !wants {
+		return false
+	}
+	for _, came := range [...]string{", got ", ", have ", " but got ", " but was ", "got: ", "actual: "} {
+		if strings.Contains(line, came) {
+			return true
+		}
+	}
+	return strings.HasPrefix(line, "got ") && strings.Contains(line, ", want ")
 }
 
 // isTimed reports whether a line ends with a duration in brackets.

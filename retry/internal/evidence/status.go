@@ -55,7 +55,7 @@ func (n *numeral) isStatus() bool {
 	}
 	// The status's own name or a noun behind it.
 	after := strings.TrimLeft(n.after, " -)]\"'`,<")
-	if isNamed(strings.TrimLeft(after, ": "), n.status) || startsWithWord(after, nounsBehind) {
+	if isNamed(strings.TrimLeft(after, ": ("), n.status) || startsWithWord(after, nounsBehind) {
 		return !n.isAssertion()
 	}
 	if behind := strings.TrimLeft(n.after, " "); startsWithAny(behind, counted) || startsWithWord(behind, units) {
@@ -178,7 +178,7 @@ func (n *numeral) isNameOf(name string) bool {
 // a 503 from upstream", "HTTP response from …, got 429".
 var (
 	verbs = []string{"received", "got", "returned", "responded", "answered", "answered with", "replied", "replied with", "gave", "sent", "sends", "returns"}
-	peers = []string{"http", "server", "upstream", "api", "endpoint", "url", "proxy", "gateway", "provider", "backend", "response", "host", "origin", "service", "registry", "remote", "peer"}
+	peers = []string{"http", "server", "upstream", "api", "endpoint", "url", "proxy", "gateway", "provider", "backend", "response", "host", "origin", "service", "registry", "remote", "peer", "request"}
 )
 
 func (n *numeral) isAnswer(before string) bool {
