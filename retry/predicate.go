@@ -46,7 +46,7 @@ func isPredicate(text string, start, end int) bool {
 		return true
 	}
 	last := clause[len(clause)-1]
-	if last >= 0x80 || strings.IndexByte(",([{-|>=!'", last) >= 0 {
+	if last >= 0x80 || strings.IndexByte(",([{]-|>=!'", last) >= 0 {
 		return true
 	}
 	word := lastWord(clause)

@@ -8,7 +8,7 @@ func isTest(line string) bool {
 		"--- FAIL", "--- PASS", "--- SKIP", "=== RUN", "=== CONT", "=== NAME", "=== PAUSE", "FAIL\t", "ok  \t", // go test
 		"E   ", ">   ", "____", // pytest
 		"FAIL: test", "ERROR: test", "FAIL: Test", "ERROR: Test", // unittest
-		"AssertionError", "assert ", "assertion ", "java.lang.AssertionError", "org.junit.", "org.opentest4j.",
+		"assert ", "assertion ", "org.junit.ComparisonFailure",
 		"not ok ", "Failure/Error:", "rspec ./", "[xUnit.net ", "[  FAILED  ]", "[ RUN      ]", "Test Case ", "failures:",
 	} {
 		if strings.HasPrefix(line, prefix) {
