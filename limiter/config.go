@@ -90,7 +90,8 @@ type Config struct {
 	// contained and logged. nil is nobody.
 	OnEvent func(Event)
 	// Logger gets one warning for each pause and one record for its end, each
-	// hold and each Resume; budget changes at level debug. nil is silent.
+	// hold and each Resume; budget changes at level debug. nil is silent, but for a
+	// panic of a hook, which goes to slog.Default.
 	Logger *slog.Logger
 	// Clock is the source of time. It is asked under the limiter's lock and must
 	// not call the limiter. nil is the system's.

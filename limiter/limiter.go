@@ -62,7 +62,7 @@ func (l *Limiter) Acquire(ctx context.Context) (*Slot, error) {
 }
 
 // AcquireAs waits for a slot with priority p. It fails
-//   - with the context's cause, when the context has ended or is cancelled;
+//   - with the context's cause, when the context has ended or is canceled;
 //   - with a *BlockedError that is context.DeadlineExceeded, at once when the
 //     deadline ends before the gate can open for p, else when it ends;
 //   - with a *BlockedError of ReasonQueueFull, at once, for Normal work when

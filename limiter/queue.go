@@ -64,7 +64,7 @@ func (l *Limiter) queue(w *waiter) {
 	l.waiting.insert(w)
 }
 
-// A queue is a list of waiters. It is intrusive, so that a cancelled waiter leaves
+// A queue is a list of waiters. It is intrusive, so that a canceled waiter leaves
 // in constant time.
 type queue struct {
 	head, tail *waiter

@@ -152,7 +152,7 @@ func TestB5_ProbeThatEndsOtherwise(t *testing.T) {
 			})
 		})
 	}
-	t.Run("cancelled while it waits", func(t *testing.T) {
+	t.Run("canceled while it waits", func(t *testing.T) {
 		play(t, base(), func(s *scene) {
 			s.l.ReportRateLimited(0)
 			first, second := s.ask(limiter.Resumed), s.ask(limiter.Resumed)

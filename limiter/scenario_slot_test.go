@@ -449,7 +449,7 @@ func TestAcquire_HowTheContextEndsIt(t *testing.T) {
 			require.Zero(s, s.l.Status().Waiting)
 		})
 	}
-	t.Run("cancelled with a cause", func(t *testing.T) {
+	t.Run("canceled with a cause", func(t *testing.T) {
 		given(t, func(s *scene) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancelCause(s.ctx)
 			time.AfterFunc(5*time.Second, func() { cancel(stop) })

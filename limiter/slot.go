@@ -10,7 +10,8 @@ import (
 // to the worker, with the slot's origin: the limiter knows whether the call
 // began before or after the last refusal. A slot must be released once; further
 // Releases do nothing. All methods are safe for concurrent use, and do nothing
-// on a nil Slot, which is what a failed Acquire returns.
+// on a nil Slot, which is what a failed Acquire returns. A Slot comes from Acquire;
+// its zero value is of no use.
 //
 // A Slot of a Gate stands for one in each of its limiters. Its success is one for
 // all of them; its refusals are of the narrowest, and At says so of another.
@@ -108,7 +109,7 @@ func (s *Slot) ReportSuccess() {
 // A Call is one call of running work, got from Wait. Its reports are those of a
 // Slot, with the origin of this call: a worker that makes many, in parallel too,
 // has a Call for each. It holds nothing and needs no release. All methods are
-// safe for concurrent use, and do nothing on a nil Call.
+// safe for concurrent use, and do nothing on a nil Call. Its zero value is of no use.
 //
 // A Call of a Gate is one at each of its limiters, as a Slot is.
 type Call struct {

@@ -44,9 +44,10 @@ type Config struct {
 	// with other spawners and with callers of its own. Required.
 	Limiter Limiter
 	// Pool is the credentials that the workers call with, of which one is in use: a
-	// *pool.Pool. Limiter, and each worker's own, is then a *limiter.Gate of the
-	// pool's group without a credential: what stands above all of them. A worker gets
-	// its credential by pool.Pool.From. nil is one that the spawner does not know.
+	// *pool.Pool. Limiter, and each worker's own, must then be a *limiter.Gate from
+	// the pool's group that names no credential: that of the provider, for example,
+	// which stands above all of them. A worker gets its credential by pool.Pool.From.
+	// nil: the workers have one that the spawner does not know of.
 	Pool Pool
 	// Policy is the ladder of retries; its zero value is 3 s, 6 s and 12 s. Its
 	// MaxElapsed counts from Run, all waiting included. Its Clock, if nil, is the
@@ -78,7 +79,7 @@ type Config struct {
 	Clock Clock
 	// Logger gets a record for each death and each parked worker, and one at level
 	// debug for each retry: IDs, classes and rules, never an error's body. nil is
-	// silent.
+	// silent, but for a panic of a hook, which goes to slog.Default.
 	Logger *slog.Logger
 }
 

@@ -60,7 +60,7 @@ func (s *Spawner) serves(l Limiter) error {
 func serves(r *pool.Rota, l Limiter) error {
 	gate, ok := l.(*limiter.Gate)
 	if !ok || !r.Serves(gate) {
-		return errors.New("with a pool it must be a *limiter.Gate of the pool's group, without a key of scope " + pool.ScopeCredential)
+		return errors.New("with a pool it must be a *limiter.Gate of the pool's group, without a credential's key (scope " + pool.ScopeCredential + ")")
 	}
 	return nil
 }

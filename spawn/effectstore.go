@@ -12,7 +12,7 @@ import (
 // whatever the store is to outlive. Its methods are called from many goroutines.
 // They are atomic, may be called again after an error with the same argument,
 // and end by themselves: what becomes of an effect is stored even when the run
-// is cancelled. A panic in one is an error.
+// is canceled. A panic in one is an error.
 type EffectStore interface {
 	// Begin stores intent, which is in flight, if there is no effect of its Worker
 	// and Key, and returns the one that is stored then: intent, or what was there.

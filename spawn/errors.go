@@ -58,7 +58,7 @@ func (e *PanicError) Unwrap() error {
 }
 
 // A StragglersError names the workers that were still running when the context
-// given to Drain ended. They have been cancelled with the cause ErrDraining.
+// given to Drain ended. They have been canceled with the cause ErrDraining.
 type StragglersError struct {
 	IDs   []string // in order of arrival
 	cause error

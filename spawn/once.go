@@ -152,7 +152,7 @@ func (e *effects) once(ctx context.Context, a *Attempt, key string, fn func(cont
 			f.effect.State = EffectReleased
 		}
 	}
-	// It has happened, or not: that the run is cancelled changes nothing.
+	// It has happened, or not: that the run is canceled changes nothing.
 	if err := e.store.Settle(context.WithoutCancel(ctx), f.effect); err != nil {
 		return nil, fmt.Errorf("spawn: what became of effect %q was not stored: %w", key, errors.Join(retry.Transient, err, failure))
 	}

@@ -184,7 +184,7 @@ func (s *Spawner) accepted(lease pool.Lease) {
 // or for the handles of Start. Admission ends at once, and so do the workers that
 // wait: they are Canceled with ErrDraining, which is no death. Running attempts go on,
 // but are not retried. Drain returns nil when the last of them has ended; when
-// ctx ends first, the rest is cancelled with the cause ErrDraining, and Drain
+// ctx ends first, the rest is canceled with the cause ErrDraining, and Drain
 // returns a *StragglersError that names them, without waiting for them. A worker
 // or a hook that calls Drain waits for itself.
 func (s *Spawner) Drain(ctx context.Context) error {

@@ -112,7 +112,7 @@ func Benchmark10000Waiters(b *testing.B) {
 	}{
 		// 8 slots are handed from one to the next, as in the semaphore below.
 		{"released", func(l *limiter.Limiter, _ context.CancelFunc) { l.Resume("") }},
-		{"cancelled", func(_ *limiter.Limiter, cancel context.CancelFunc) { cancel() }},
+		{"canceled", func(_ *limiter.Limiter, cancel context.CancelFunc) { cancel() }},
 	}
 	for _, e := range ends {
 		b.Run(e.name, func(b *testing.B) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -109,7 +110,7 @@ func Example_k8s() {
 		launched <- clock.Now()
 	}()
 	for l.Status().Waiting == 0 {
-		time.Sleep(time.Millisecond)
+		runtime.Gosched()
 	}
 	clock.Step(30 * time.Second)
 	fmt.Println((<-launched).Format(time.TimeOnly))

@@ -46,10 +46,9 @@ type Transport struct {
 	// response's body has been read to its end or closed; with an answer of 400 and
 	// above, as with an error, only until RoundTrip returns, because the upstream is
 	// done with the call. So a call waits for assumed pauses too, and probes one at a
-	// time after them. Without it a call
-	// waits, by Limiter.Wait, for stated pauses, a hold and the pace alone, which
-	// is right for work that has its slot already, as in a spawn attempt: there
-	// Acquire does nothing.
+	// time after them. Without it a call waits, by Limiter.Wait, for stated pauses, a
+	// hold and the pace alone, which is right for work that has its slot already, as
+	// in a spawn attempt: there Acquire does nothing.
 	Acquire bool
 	// Retry, if not nil, makes the Transport try a call again by itself, by
 	// retry.Do, as long as it fails before its response is handed on and its
@@ -61,7 +60,7 @@ type Transport struct {
 }
 
 // RoundTrip makes one call. It fails without making it
-//   - with the context's cause, when the context has ended or is cancelled at the
+//   - with the context's cause, when the context has ended or is canceled at the
 //     gate;
 //   - with a *limiter.BlockedError that is context.DeadlineExceeded, at once when
 //     the context's deadline, or http.Client.Timeout, ends before the gate can

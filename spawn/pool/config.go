@@ -51,9 +51,10 @@ type Config[C any] struct {
 	// Credentials are the members, at least one. The first is in use to begin with.
 	Credentials []Credential[C]
 	// Fingerprint tells a credential's secret from the one before: it is asked for
-	// all of them at each attempt, outside of locks, and should be quick. What it returns may be the
-	// secret itself, because only a hash of it is kept. When it changes, what is known
-	// against the old secret is forgotten. nil: only Set changes one.
+	// all of them at each attempt, outside of locks, and should be quick. What it
+	// returns may be the secret itself, because only a hash of it is kept. When it
+	// changes, what is known against the old secret is forgotten. nil: only Set
+	// changes one.
 	Fingerprint func(Credential[C]) string
 	// Hops is how often one run may go on with another credential. 0 is 1; WalkPool
 	// is as often as there are others; less is an error.

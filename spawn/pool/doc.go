@@ -1,4 +1,4 @@
-// Package pool is the credentials that a fleet of workers calls with: keys,
+// Package pool holds the credentials that a fleet of workers calls with: keys,
 // subscriptions, accounts, of which one is in use until it is used up.
 //
 // # The model

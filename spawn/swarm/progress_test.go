@@ -173,7 +173,7 @@ func (b *broken) Save(ctx context.Context, key, value string) error {
 
 func TestStore_StartsOnlyWhatIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// Given a swarm that was cancelled halfway
+		// Given a swarm that was canceled halfway
 		var store swarm.Memory[string, string]
 		f := newFleet(t, limiter.Config{Budget: 2}, spawn.Config{})
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

@@ -108,7 +108,7 @@ func failed[K comparable, Out any](err error) iter.Seq2[K, Result[Out]] {
 //
 // When ctx ends, or the spawner drains, the members at work end, and what has not
 // been started is yielded as Canceled: every input has a result, whatever
-// happens. When the loop is left early, the members at work are cancelled and
+// happens. When the loop is left early, the members at work are canceled and
 // waited for. To range over Results again is to go on after the last result that
 // was yielded: what had finished by then is not run again, what had not is. The
 // inputs must come again for that, in the same order; see ErrInputsChanged.
