@@ -59,6 +59,7 @@ var exactCodes = map[string]codeKind{
 	"servicedisabled":              authCode,
 	"overquerylimit":               throttleCode,
 	"requestdenied":                authCode,
+	"unknownerror":                 transientCode,
 
 	// AWS
 	"requestlimitexceeded":           throttleCode,

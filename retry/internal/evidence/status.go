@@ -50,8 +50,6 @@ func (n *numeral) isStatus() bool {
 		return true
 	case n.isPart():
 		return false
-	case n.before == "" && strings.HasPrefix(n.after, ": ") && strings.IndexByte(n.after, '\n') < 0:
-		return true // "502: upstream died", and nothing else
 	}
 	// The status's own name or a noun behind it.
 	after := strings.TrimLeft(n.after, " -)]\"'`,<")
@@ -138,7 +136,7 @@ func (n *numeral) isCode(before string) bool {
 		return false
 	}
 	rest = strings.TrimRight(rest, " ")
-	starts := rest == "" || strings.IndexByte("\n:;,.([{-|", rest[len(rest)-1]) >= 0
+	starts := rest == "" || strings.IndexByte("\n:;,.([{-|]", rest[len(rest)-1]) >= 0
 	switch sign := strings.TrimLeft(n.before[len(before):], " \"'"); {
 	case strings.HasPrefix(sign, "="):
 		return !strings.HasSuffix(rest, "exit")
@@ -160,7 +158,8 @@ func (n *numeral) isOfError(before string) bool {
 	if !strings.HasSuffix(name, "error") && !strings.HasSuffix(name, "exception") && !n.isNameOf(name[strings.LastIndexByte(name, '.')+1:]) || n.isAssertion() {
 		return false
 	}
-	rest := strings.TrimSpace(n.after)
+	rest, _, _ := strings.Cut(n.after, "\n")
+	rest = strings.TrimSpace(rest)
 	if rest == "" || strings.IndexByte(",:({[)", rest[0]) >= 0 {
 		return true
 	}
