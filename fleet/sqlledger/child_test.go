@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +22,9 @@ import (
 const (
 	childRole = "SQLLEDGER_TEST_CHILD"
 	childDir  = "SQLLEDGER_TEST_DIR"
-	childFrom = "SQLLEDGER_TEST_FROM" // the key to begin with
+
+	childFrom  = "SQLLEDGER_TEST_FROM"  // the step to begin with
+	childAgain = "SQLLEDGER_TEST_AGAIN" // the steps whose keys are asked for again
 )
 
 // fixed is a clock that stands.
@@ -78,33 +80,17 @@ func (v vendor) machines(t *testing.T) map[fleet.ReservationID]int {
 	return machines
 }
 
-// said is what the child prints of each decision: what a caller has been told.
-type said struct {
-	Key     string
-	Code    fleet.Code
-	Granted int
-	IDs     []fleet.ReservationID
-}
-
-func told(d fleet.Decision) said {
-	s := said{Key: d.Key, Code: d.Code, Granted: d.Granted}
-	for _, r := range d.Reservations {
-		s.IDs = append(s.IDs, r.ID)
-	}
-	return s
-}
-
 // child is the process that dies. Its role says where; "anywhere" is killed
 // from outside.
 func child(role string) int {
 	dir := os.Getenv(childDir)
 	ledger, err := sqlledger.Open(context.Background(), filepath.Join(dir, "fleet.db"))
-	if err != nil {
-		fmt.Println(err)
-		return 1
+	if err == nil && role == "anywhere" {
+		err = endless(ledger, vendor{filepath.Join(dir, "vendor")})
 	}
-	if role == "anywhere" {
-		return endless(ledger, vendor{filepath.Join(dir, "vendor")})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	return once(role, ledger, vendor{filepath.Join(dir, "vendor")})
 }
@@ -132,62 +118,59 @@ func once(role string, ledger fleet.Ledger, v vendor) int {
 	return 0 // after the commit
 }
 
-// endless launches batches, key after key, and ends most machines to make room.
-func endless(ledger fleet.Ledger, v vendor) int {
-	cfg := base(ledger, nil)
-	cfg.Window = fleet.Window{}
-	cfg.ResolveDeadline = time.Hour // nothing of what a kill leaves open is given up meanwhile
-	cfg.Caps = fleet.Caps{HourlyBudget: 1000 * fleet.Dollar, Instances: 400}
-	g, err := fleet.New(cfg)
+// endless asks for old keys once more, and goes on with its day where the one
+// before it died. It prints a said of each.
+func endless(ledger fleet.Ledger, v vendor) error {
+	var from int
+	var again []int
+	if err := errors.Join(
+		json.Unmarshal([]byte(os.Getenv(childFrom)), &from), json.Unmarshal([]byte(os.Getenv(childAgain)), &again),
+	); err != nil {
+		return err
+	}
+	y, err := newDay(ledger, v.create)
 	if err != nil {
-		return 1
+		return err
 	}
 	ctx := context.Background()
 	out := json.NewEncoder(os.Stdout)
-	from, err := strconv.Atoi(os.Getenv(childFrom))
-	if err != nil {
-		return 1
+	y.clock.now = when(from)
+	for _, n := range again {
+		d, err := y.ask(ctx, n)
+		s := said{Step: n, Again: true}
+		s.told(n, d)
+		if err := errors.Join(err, out.Encode(s)); err != nil {
+			return err
+		}
 	}
 	for n := from; ; n++ {
-		d, err := g.Launch(ctx, fleet.Request{Key: fmt.Sprintf("key %d", n), Count: 1 + n%3, MaxPrice: 45 * fleet.Cent}, v.create)
+		s, d, err := y.step(ctx, n)
 		if err != nil {
-			fmt.Println(err)
-			return 1
+			return err
 		}
-		if err := out.Encode(told(d)); err != nil {
-			return 1
+		if err := out.Encode(s); err != nil {
+			return err
 		}
-		if n%8 != 0 {
-			for _, r := range d.Reservations {
-				if r.State != fleet.StateLoading {
-					continue
-				}
-				if err := g.Settle(ctx, r.ID, fleet.Ended()); err != nil {
-					fmt.Println(err)
-					return 1
-				}
-			}
+		if err := y.end(ctx, n, d); err != nil {
+			return err
 		}
 	}
 }
 
-func command(t *testing.T, role, dir string, from int) *exec.Cmd {
+func command(t *testing.T, role, dir string, env ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), os.Args[0])
-	c.Env = append(os.Environ(), childRole+"="+role, childDir+"="+dir, childFrom+"="+strconv.Itoa(from))
+	c.Env = append(os.Environ(), childRole+"="+role, childDir+"="+dir)
+	c.Env = append(c.Env, env...)
 	return c
 }
 
-// lines reads what a child said until it died.
-func lines(t *testing.T, out *bufio.Scanner) []said {
-	t.Helper()
-	var all []said
+// next reads what a child said next; ok is false when it died.
+func next(out *bufio.Scanner) (s said, ok bool) {
 	for out.Scan() {
-		var s said
-		if err := json.Unmarshal(out.Bytes(), &s); err != nil {
-			continue // the line it was killed in
+		if json.Unmarshal(out.Bytes(), &s) == nil { // else the line it was killed in
+			return s, true
 		}
-		all = append(all, s)
 	}
-	return all
+	return said{}, false
 }

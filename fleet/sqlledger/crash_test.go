@@ -2,14 +2,17 @@ package sqlledger_test
 
 import (
 	"bufio"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdoff-go/holdoff/fleet"
+	"github.com/holdoff-go/holdoff/fleet/sqlledger"
 	"github.com/holdoff-go/holdoff/internal/clock"
 )
 
@@ -39,7 +42,7 @@ func TestScenario11_CrashPoints(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, g.Settle(t.Context(), d.Reservations[0].ID, fleet.Accepted(fleet.Instance{ID: "early" + string(rune('0'+i))})))
 			}
-			out, err := command(t, tt.role, dir, 0).CombinedOutput()
+			out, err := command(t, tt.role, dir).CombinedOutput()
 			require.NoError(t, err, string(out))
 			require.Len(t, cloud.machines(t), tt.machines)
 
@@ -80,8 +83,9 @@ func TestScenario11_CrashPoints(t *testing.T) {
 	}
 }
 
-// TestKilledAtRandomPoints kills a process that launches, 200 times, and checks
-// that nobody is told anything else afterwards and no key launches twice.
+// TestKilledAtRandomPoints kills a process that launches, 200 times and through
+// several emergencies, and checks that nobody is told anything else than by one that
+// was never killed: not by the next process, and not by the file as it was left.
 func TestKilledAtRandomPoints(t *testing.T) {
 	kills := 200
 	if testing.Short() {
@@ -90,38 +94,82 @@ func TestKilledAtRandomPoints(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "fleet.db")
 	cloud := vendor{filepath.Join(dir, "vendor")}
+	alive := newTwin(t)
 	answers := map[string]said{}
+	var granted []int // the steps that were, in order
+	step := 0         // the next one
+	emergency := 0    // how many kills were in one that had drawn on its allowance
 	seed := uint64(1)
 	random := rand.New(rand.NewPCG(seed, seed))
 	for kill := range kills {
-		cmd := command(t, "anywhere", dir, max(0, len(answers)-3)) // the latest are asked again
+		cmd := command(t, "anywhere", dir, childFrom+"="+text(t, step), childAgain+"="+text(t, granted[max(0, len(granted)-3):]))
+		var trouble strings.Builder
+		cmd.Stderr = &trouble
 		pipe, err := cmd.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
 		out := bufio.NewScanner(pipe)
-		require.True(t, out.Scan(), "the child said nothing") // it is at work
-		<-clock.Real{}.After(time.Duration(random.IntN(40_000)) * time.Microsecond)
-		require.NoError(t, cmd.Process.Kill())
-		for _, s := range lines(t, out) {
-			if before, ok := answers[s.Key]; ok {
-				require.Equal(t, fleet.Duplicate, s.Code, "kill %d: %s", kill, s.Key)
-				require.Equal(t, before.IDs, s.IDs, "kill %d: %s", kill, s.Key)
+		dying := false
+		for s, ok := next(out); ok; s, ok = next(out) {
+			where := fmt.Sprintf("kill %d, step %d", kill, s.Step)
+			if s.Again {
+				before := answers[s.Key]
+				before.Again, before.Code, before.Standing = true, fleet.Duplicate, standing{}
+				require.Equal(t, text(t, before), text(t, s), where)
 				continue
 			}
-			answers[s.Key] = s
+			require.Equal(t, step, s.Step, where)
+			want := alive.at(t, step).after
+			if s.Code == fleet.Duplicate && !dying { // it was granted as the process before died
+				want.Code = fleet.Duplicate
+			}
+			require.Equal(t, text(t, want), text(t, s), where)
+			if s.Granted > 0 {
+				answers[s.Key], granted = s, append(granted, step)
+			}
+			step++
+			if !dying { // it is at work
+				dying = true
+				<-clock.Real{}.After(time.Duration(random.IntN(40_000)) * time.Microsecond)
+				require.NoError(t, cmd.Process.Kill())
+			}
 		}
 		require.Error(t, cmd.Wait(), "killed")
+		require.True(t, dying, "the child did nothing")
+		require.Empty(t, trouble.String())
+
+		if left := alive.requireLeft(t, path, step); len(left.Episodes) > 0 && left.Emergency && left.Episodes[0].Launches > 0 {
+			emergency++
+		}
 		for id, times := range cloud.machines(t) {
 			require.Equal(t, 1, times, "kill %d: %s was launched %d times", kill, id, times)
 		}
 	}
-	require.Greater(t, len(answers), kills/8, "the children got somewhere")
-	requireTruth(t, open(t, path), cloud, answers)
+	require.Greater(t, len(answers), kills/16, "the children got somewhere")
+	require.Greater(t, emergency, kills/16, "and died in emergencies")
+	requireTruth(t, open(t, path), when(step), cloud, answers)
+}
+
+// requireLeft checks how the fleet stands in a file whose process died in a step,
+// or before it: as it did, or as it would have.
+func (w *twin) requireLeft(t *testing.T, path string, step int) standing {
+	t.Helper()
+	ledger, err := sqlledger.Open(t.Context(), path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, ledger.Close()) }()
+	y, err := newDay(ledger, nil)
+	require.NoError(t, err)
+	y.clock.now = when(step)
+	left, err := y.stand(t.Context())
+	require.NoError(t, err)
+	m := w.at(t, step)
+	require.Contains(t, []string{text(t, m.before), text(t, m.after.Standing)}, text(t, left), "step %d", step)
+	return left
 }
 
 // requireTruth checks the ledger against the vendor and against what callers
 // have been told.
-func requireTruth(t *testing.T, ledger fleet.Ledger, cloud vendor, answers map[string]said) {
+func requireTruth(t *testing.T, ledger fleet.Ledger, now time.Time, cloud vendor, answers map[string]said) {
 	t.Helper()
 	machines := cloud.machines(t)
 	known := map[fleet.ReservationID]bool{}
@@ -144,11 +192,12 @@ func requireTruth(t *testing.T, ledger fleet.Ledger, cloud vendor, answers map[s
 		return nil
 	}))
 	require.Len(t, known, len(machines))
-	g, err := fleet.New(fleet.Config{Caps: fleet.Caps{HourlyBudget: 1000 * fleet.Dollar, Instances: 400}, ResolveDeadline: time.Hour, Ledger: ledger})
+	y, err := newDay(ledger, nil)
 	require.NoError(t, err)
-	st, err := g.Status(t.Context())
+	y.clock.now = now
+	st, err := y.guard.Status(t.Context())
 	require.NoError(t, err)
-	held, err := g.Reservations(t.Context())
+	held, err := y.guard.Reservations(t.Context())
 	require.NoError(t, err)
 	spend := fleet.Money(0)
 	for _, r := range held {
