@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdoff-go/holdoff/limiter"
+	"github.com/holdoff-go/holdoff/spawn"
 )
 
 // A browser is headless Chromium.
@@ -101,7 +102,41 @@ func TestBrowserFollows(t *testing.T) {
 	require.Regexp(t, `<p id="fresh">as of \d\d:\d\d:\d\d UTC</p>`, dom)
 }
 
-// Without its script the page is the same table, and is loaded anew by itself.
+// A browser that runs no script shows all the same who is blocked, and why.
+func TestBrowserWithoutScriptShows(t *testing.T) {
+	b := newBrowser(t)
+	page, err := New(Config{})
+	require.NoError(t, err)
+	l, err := limiter.New(limiter.Config{Name: "openai"})
+	require.NoError(t, err)
+	l.Hold("a look at the bill")
+	page.WatchLimiter(l)
+	spawner, err := spawn.New(spawn.Config{Limiter: l})
+	require.NoError(t, err)
+	page.WatchSpawner("agents", spawner)
+	h := spawner.Start(t.Context(), spawn.Worker{ID: "reviewer", Run: func(context.Context, *spawn.Attempt) error { return nil }})
+	defer func() {
+		h.Cancel(nil)
+		<-h.Done()
+	}()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Content-Security-Policy", "script-src 'none'")
+		got := get(t, page, "/")
+		_, _ = io.WriteString(w, got.body)
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	// Chromium prints no page whose scripts its own settings forbid.
+	dom, err := b.command(ctx, "--virtual-time-budget=1000", "--dump-dom", server.URL).Output()
+	require.NoError(t, err)
+	require.Contains(t, string(dom), `as of <time datetime=`, "the script has not run")
+	require.Contains(t, string(dom), "openai is blocked</p>")
+	require.Contains(t, string(dom), "An operator holds the gate, for “a look at the bill”")
+	require.Regexp(t, `(?s)<table.*<th[^>]*>reviewer</th>.*queued.*</table>`, string(dom))
+}
+
+// Without its script the page is loaded anew by itself.
 func TestBrowserWithoutScript(t *testing.T) {
 	b := newBrowser(t)
 	page, err := New(Config{})
