@@ -75,7 +75,7 @@ var phraseList = []struct {
 	}},
 	{fundsPhrase, []string{"balance is 0", "balance is $0", "add funds", "add more funds", "enough credit", "maximum credits", "credits exceeded", "credits too low", "credit too low", "allowance!"}},
 	{allowancePhrase, []string{
-		"run out of", "ran out of", "current month!", "this month!", "for the month!", "current billing period!", "current day!", "for the day!", "today!", "daily!", "weekly!", "monthly!",
+		"run out of", "ran out of", "of your plan!", "current month!", "this month!", "for the month!", "current billing period!", "current day!", "for the day!", "today!", "daily!", "weekly!", "monthly!",
 	}},
 	{capacityPhrase, []string{
 		"overloaded?", "at capacity", "out of capacity", "out of host capacity", "enough resources available", "no capacity", "no available capacity", "no available instance", "no available machine", "no available server", "no available node", "no available worker", "is loading the dataset", "insufficient capacity", "not have sufficient capacity", "not enough capacity", "capacity exceeded", "capacity is exceeded", "high demand", "high traffic", "heavy traffic", "peak load", "heavy load", "high load", "under load",
