@@ -150,3 +150,11 @@ func TestError_Text(t *testing.T) {
 		t.Run(name, func(t *testing.T) { require.EqualError(t, &c.err, c.want) })
 	}
 }
+
+func TestVerdict_RuleTurnsNoWriting(t *testing.T) {
+	err := &retry.ResponseError{StatusCode: 429, Body: []byte("{\"error\":{\"code\":\"insufficient\u202e_quota\u200b\"}}")}
+	v := retry.Ask(t.Context(), retry.Standard(nil), err)
+	require.Contains(t, v.Rule, "insufficient_quota")
+	require.NotContains(t, v.String(), "\u202e", "it would turn the rest of a log")
+	require.NotContains(t, err.Error(), "\u202e")
+}

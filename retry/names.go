@@ -159,7 +159,7 @@ func (n *name) says(text string, start int) bool {
 	// The type of an exception counts wherever a message follows it.
 	thrown := !quoted && strings.HasPrefix(after, ": ") && (strings.HasSuffix(last, "Error") || strings.HasSuffix(last, "Exception"))
 	switch {
-	case isDenied(after), quoted && strings.HasPrefix(after, ",") && isLineStart(before):
+	case isDenied(after), quoted && strings.HasPrefix(after, ",") && (isLineStart(before) || lastWord(strings.TrimRight(before, " ")) == "got"):
 		return false
 	}
 	return startsClause(before) || thrown && !isLead(before)
@@ -218,6 +218,11 @@ func isDenied(text string) bool {
 		}
 	}
 	return false
+}
+
+// isMissing is isDenied for words that are no name by their looks.
+func isMissing(text string) bool {
+	return strings.HasPrefix(text, ": no such file") || strings.HasPrefix(text, ": command not found")
 }
 
 func isLineStart(text string) bool {

@@ -33,7 +33,7 @@ func isPredicate(text string, start, end int) bool {
 		}
 	}
 	before := text[max(0, start-maxGap):start]
-	clause := before[strings.LastIndexAny(before, "\n:;")+1:]
+	clause := before[strings.LastIndexAny(before, "\n:;]")+1:]
 	if i := strings.LastIndex(clause, ". "); i >= 0 {
 		clause = clause[i+2:]
 	}

@@ -85,6 +85,10 @@ func isPlaced(line string) bool {
 			if at > word && isSource(line[word:at]) {
 				return isPlace(line, word, at)
 			}
+		case '-': // grep's lines around a match
+			if at > word && isSource(line[word:at]) {
+				return at+1 < len(line) && isDigit(line[at+1])
+			}
 		}
 	}
 	return false
@@ -93,7 +97,7 @@ func isPlaced(line string) bool {
 // isPlace reports whether a place of that kind follows the name of a file,
 // line[word:at].
 func isPlace(line string, word, at int) bool {
-	first, bracket := word == 0, line[at] == '('
+	first, bracket, file := word == 0, line[at] == '(', line[word:at]
 	numbers := 0
 	for at < len(line) && strings.IndexByte(":(,", line[at]) >= 0 {
 		end := at + 1
@@ -114,9 +118,9 @@ func isPlace(line string, word, at int) bool {
 	case 0: // grep's, without numbers: no space behind the colon
 		return first && !bracket && len(rest) > 1 && rest[1] != ' ' && strings.IndexByte(line[:at], '/') > 0
 	case 1:
-		return first && (rest == "" || rest[0] == ':') && !strings.HasPrefix(rest, ":in ") // Ruby's exceptions
+		return (first || isTestFile(file)) && (rest == "" || rest[0] == ':') && !strings.HasPrefix(rest, ":in ") // Ruby's exceptions
 	}
-	return rest == "" || rest[0] == ':' || strings.HasPrefix(rest, " - ") || first
+	return first || rest != "" && (rest[0] == ':' || rest[0] == ' ')
 }
 
 // sourceEndings are the endings of files that programs are made of.
@@ -134,6 +138,17 @@ var sourceEndings = func() map[string]bool {
 func isSource(name string) bool {
 	dot := strings.LastIndexByte(name, '.')
 	return dot >= 0 && sourceEndings[name[dot+1:]] || strings.HasSuffix(name, "Makefile") || strings.HasSuffix(name, "Dockerfile")
+}
+
+// isTestFile reports whether a file holds tests by its name: nobody logs from it but
+// they.
+func isTestFile(file string) bool {
+	for _, mark := range [...]string{"_test.", "_spec.", ".test.", ".spec.", "/test_"} {
+		if strings.Contains(file, mark) {
+			return true
+		}
+	}
+	return strings.HasPrefix(file, "test_")
 }
 
 // isFrame reports whether a line is of a stack trace, rather than the error that
@@ -164,6 +179,7 @@ func isCall(line string) bool {
 	for _, word := range [...]string{"async ", "new "} {
 		line = strings.TrimPrefix(line, word)
 	}
+	line = strings.TrimSuffix(line, " {")
 	name, rest, _ := strings.Cut(line, " ")
 	return name != "" && !isDigit(name[0]) && strings.ContainsAny(strings.TrimRight(name, ".,:"), ".(<$/:") || strings.HasPrefix(rest, "(") && strings.HasSuffix(line, ")") || strings.HasPrefix(rest, "[")
 }

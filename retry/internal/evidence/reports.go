@@ -32,6 +32,11 @@ func isTest(line string) bool {
 	case "●", "✕", "✗", "✘", "✖", "×", "❯", "✓", "√", "✔": // jest, vitest, mocha, ava; spinners have them too
 		return isTimed(line) || strings.Contains(rest, " › ") || strings.Contains(rest, " > ")
 	}
+	for _, words := range [...]string{"Unable to find an element", "Expected to find "} { // of a page under test
+		if strings.Contains(line, words) {
+			return true
+		}
+	}
 	return strings.HasPrefix(line, "=====") || strings.HasSuffix(line, "[FAIL]") || strings.HasSuffix(line, " ... FAILED") ||
 		strings.Contains(line, " > ") && strings.HasSuffix(line, " FAILED") || strings.Contains(line, "Test #") && strings.Contains(line, "***")
 }
@@ -97,12 +102,13 @@ func isCommit(line string) bool {
 			return true
 		}
 	}
+	line = strings.TrimLeft(line, `*|/\ `) // of git log --graph
 	before := ""
 	for range 6 {
 		word, rest, more := strings.Cut(line, " ")
-		if isHash(strings.TrimRight(word, ".]")) {
+		if isHash(strings.TrimRight(word, ".:]")) {
 			switch before {
-			case "", "at", "apply", "revert", "pick", "commit", "fixup", "drop", "reword", "edit", "squash":
+			case "", "at", "apply", "revert", "pick", "cherry-pick", "commit", "fixup", "drop", "reword", "edit", "squash":
 				return true
 			}
 			return before[0] == '[' // [main 1a2b3c4] title
