@@ -136,6 +136,7 @@ var sourceEndings = func() map[string]bool {
 
 // isSource reports whether a name is that of such a file.
 func isSource(name string) bool {
+	name = name[max(0, len(name)-len("Dockerfile")):] // no ending is longer
 	dot := strings.LastIndexByte(name, '.')
 	return dot >= 0 && sourceEndings[name[dot+1:]] || strings.HasSuffix(name, "Makefile") || strings.HasSuffix(name, "Dockerfile")
 }

@@ -40,9 +40,10 @@ func grpcCodeNumbered(text string) int {
 			return 0
 		}
 		at += colon
-		start := strings.LastIndexByte(text[:at], ' ') + 1
+		from := max(0, at-len(" failed_precondition")) // no name is longer
+		start := from + strings.LastIndexByte(text[from:at], ' ') + 1
 		code := grpcCodeNamed(text[start:at])
-		if code == 0 || start == 0 {
+		if code == 0 || start == from {
 			continue
 		}
 		number := text[:start-1]

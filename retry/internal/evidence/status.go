@@ -151,7 +151,9 @@ func (n *numeral) isCode(before string) bool {
 // Request contains", "Error: 402 You have". "error: 429 widgets are broken" counts.
 func (n *numeral) isOfError(before string) bool {
 	gap := n.before[len(before):]
-	name := before[strings.LastIndexAny(before, " \n(\"'`[")+1:]
+	const reach = 100 // of a name with its path
+	name := before[max(0, len(before)-reach):]
+	name = name[strings.LastIndexAny(name, " \n(\"'`[")+1:]
 	if name == "url" { // GET URL: 403 You have …, URL: [503 ] …
 		return strings.Contains(gap, ": ")
 	}
