@@ -108,6 +108,10 @@ func TestStandard_HugeErrorsCostLittle(t *testing.T) {
 	}{
 		"10 MB of JSON":         {&retry.ResponseError{StatusCode: 429, Body: []byte(`{"error":{"code":"insufficient_quota","message":"` + strings.Repeat("x", 10<<20) + `"}}`)}, retry.QuotaExhausted},
 		"10 MB of brackets":     {&retry.ResponseError{StatusCode: 500, Body: []byte(strings.Repeat(`{"error":[`, 1<<20))}, retry.Transient},
+		"10 MB of colons":       {&retry.ResponseError{StatusCode: 500, Body: []byte(strings.Repeat(":", 10<<20))}, retry.Transient},
+		"10 MB of one name":     {&retry.ResponseError{StatusCode: 500, Body: []byte(strings.Repeat("a_B", 3<<20))}, retry.Transient},
+		"10 MB of a path":       {&retry.ResponseError{StatusCode: 500, Body: []byte(strings.Repeat("a/.b-(", 2<<20))}, retry.Transient},
+		"10 MB of quotes":       {&retry.ResponseError{StatusCode: 500, Body: []byte(strings.Repeat(" 'a b", 2<<20))}, retry.Transient},
 		"10 MB of arrays":       {&retry.ResponseError{StatusCode: 500, Body: []byte(strings.Repeat(`[`, 10<<20))}, retry.Transient},
 		"10 MB of escapes":      {&retry.ResponseError{StatusCode: 500, Body: []byte(strings.Repeat(`{\"`, 3<<20))}, retry.Transient},
 		"10 MB of noise":        {&retry.ResponseError{StatusCode: 503, Body: []byte(ten)}, retry.Overloaded},

@@ -22,7 +22,7 @@ func isTest(line string) bool {
 	switch first {
 	case "FAILED", "FAIL", "ERROR", "PASSED", "PASS":
 		name, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
-		return strings.Contains(name, "::") || isSource(name)
+		return strings.Contains(name, "::") || IsSource(name)
 	case "test": // cargo
 		return strings.Contains(rest, " ... ")
 	case "Failed", "Passed": // dotnet
