@@ -82,20 +82,17 @@ func isPlaced(line string) bool {
 		case ' ':
 			word = at + 1
 		case ':', '(':
-			if isFile(line[word:at]) {
+			if IsSource(line[word:at]) {
 				return isPlace(line, word, at)
 			}
 		case '-': // grep's lines around a match
-			if isFile(line[word:at]) {
+			if IsSource(line[word:at]) {
 				return at+1 < len(line) && isDigit(line[at+1])
 			}
 		}
 	}
 	return false
 }
-
-// isFile is IsSource within the length that a path has.
-func isFile(name string) bool { return len(name) < 256 && IsSource(name) }
 
 // isPlace reports whether a place of that kind follows the name of a file,
 // line[word:at].
@@ -137,14 +134,9 @@ var sourceEndings = func() map[string]bool {
 	return m
 }()
 
-<<<<<<< Updated upstream
-// isSource reports whether a name is that of such a file.
-func isSource(name string) bool {
-	name = name[max(0, len(name)-len("Dockerfile")):] // no ending is longer
-=======
 // IsSource reports whether a name is that of a file a program is made of.
 func IsSource(name string) bool {
->>>>>>> Stashed changes
+	name = name[max(0, len(name)-len("Dockerfile")):] // no ending is longer
 	dot := strings.LastIndexByte(name, '.')
 	return dot >= 0 && sourceEndings[name[dot+1:]] || strings.HasSuffix(name, "Makefile") || strings.HasSuffix(name, "Dockerfile")
 }
