@@ -14,8 +14,7 @@ func (x *pass) enter(ctx context.Context, p Priority) error {
 	}
 	d := x.limiter.domain
 	d.mu.Lock()
-	t := x.advance()
-	x.handOut(t)
+	t := x.catchUp()
 	// Whoever waits with p, or above it, would have been let in before.
 	by, a := x.blocker(p, t)
 	if by == nil {

@@ -12,10 +12,25 @@ type pass struct {
 // advance brings all limiters of x up to the time.
 func (x *pass) advance() instant {
 	l := x.limiter
-	if l.group == nil {
-		return l.advance()
+	switch {
+	case l.group != nil:
+		return l.group.gather(x)
+	case l.state.steady():
+		return l.now
 	}
-	return l.group.gather(x)
+	return l.look()
+}
+
+// catchUp is advance for who comes to x: those who waited and may go by now have
+// gone, before him.
+func (x *pass) catchUp() instant {
+	l := x.limiter
+	if l.group == nil && l.state.steady() {
+		return l.now // nor has time let anybody go
+	}
+	t := x.advance()
+	x.handOut(t)
+	return t
 }
 
 // handOut follows a change in all limiters of x, which are handed out as one: who
