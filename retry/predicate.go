@@ -52,3 +52,38 @@ func isPredicate(text string, start, end int) bool {
 	word := lastWord(clause)
 	return copulas[word] || len(word) == 3 && (word[0] == '4' || word[0] == '5')
 }
+
+// kinds are words that stand for something else with another before them: of rates,
+// capacities and credit there are many.
+var kinds = map[string]map[string]bool{
+	"rate":     wordSet(`heart pulse respiratory breathing frame bit baud sample sampling refresh tax interest exchange currency growth infusion discount conversion churn bounce mortgage clock`),
+	"capacity": wordSet(`room hall seat seating venue warehouse tank vehicle truck trailer container passenger battery buffer disk memory`),
+	"credit":   wordSet(`customer buyer debtor`),
+}
+
+// isElse reports whether text[start:end], a phrase whose first word is given, says
+// nothing of an error's cause: it is of something else, or names what is missing,
+// or only says when a limit would be met, as options and documents do.
+func isElse(text string, start, end int, first string) bool {
+	if isMissing(text[end:]) {
+		return true
+	}
+	before := strings.TrimRight(text[:start], " ")
+	if strings.HasSuffix(before, "command not found:") {
+		return true
+	}
+	word := lastWord(before)
+	if kinds[first][word] {
+		return true
+	}
+	if articles[word] {
+		word = lastWord(strings.TrimRight(before[:len(before)-len(word)], " "))
+	}
+	return conditions[word] && !containsAny(sentence(text[end:min(len(text), end+len(" have been"))]), past[:])
+}
+
+var (
+	articles   = wordSet(`the a an your their its any`)
+	conditions = wordSet(`when whenever if once until unless`)
+	past       = [...]string{" was", " were", " had", " has", " have"}
+)

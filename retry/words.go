@@ -52,7 +52,7 @@ func findPhrases(text, spaced string, own []span) (found phrases) {
 		for i := range starting {
 			p := &starting[i]
 			end := p.match(spaced, at)
-			if end < 0 || len(own) > 0 && own[0].start <= at && end <= own[0].end || isMissing(spaced[end:]) {
+			if end < 0 || len(own) > 0 && own[0].start <= at && end <= own[0].end || isElse(spaced, at, end, word) {
 				continue
 			}
 			if found[p.kind] == "" {
