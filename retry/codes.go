@@ -96,9 +96,12 @@ var exactCodes = map[string]codeKind{
 	// OpenRouter
 	"openrouterinflightbudget": throttleCode,
 
-	// Fireworks, HuggingFace, Groq, Stripe, Slack, Kubernetes, Hetzner
+	// Fireworks, HuggingFace, Groq, Stripe, Slack, Kubernetes, Hetzner, Kraken
 	"preconditionfailed": noCode,
 	"overloaded":         capacityCode,
+	"busy":               capacityCode,
+	"invalidkey":         authCode,
+	"invalidsignature":   authCode,
 	"locktimeout":        lockCode,
 	"notauthed":          authCode,
 	"accountinactive":    authCode,
@@ -116,7 +119,7 @@ var exactCodes = map[string]codeKind{
 
 	// Meta, whose calls of an app, a user, a page and a custom limit are refused with 400
 	"oauthexception4": throttleCode, "oauthexception17": throttleCode, "oauthexception32": throttleCode, "oauthexception613": throttleCode,
-	"oauthexception80000": throttleCode, "oauthexception80001": throttleCode, "oauthexception80002": throttleCode, "oauthexception80003": throttleCode, "oauthexception80004": throttleCode, "oauthexception80005": throttleCode, "oauthexception80006": throttleCode, "oauthexception80008": throttleCode, "oauthexception80009": throttleCode, "oauthexception80014": throttleCode,
+	"oauthexception80000": throttleCode, "oauthexception80001": throttleCode, "oauthexception80002": throttleCode, "oauthexception80003": throttleCode, "oauthexception80004": throttleCode, "oauthexception80005": throttleCode, "oauthexception80006": throttleCode, "oauthexception80007": throttleCode, "oauthexception80008": throttleCode, "oauthexception80009": throttleCode, "oauthexception80014": throttleCode,
 	"oauthexception102": authCode, "oauthexception190": authCode,
 
 	// Numbers, which count as countsNumber says: Mistral, Z.ai, Cloudflare, Twilio,
@@ -139,13 +142,13 @@ var codePatterns = []struct {
 	{stopCode, []string{
 		"insufficientbalance", "insufficientcredit", "insufficientfund", "insufficientquota", "outofcredit", "nocredit", "creditserror", "creditbalance", "creditexhausted", "creditsexhausted", "balanceexhausted",
 		"spendlimit", "spendinglimit", "billing", "budgetexceeded", "usagelimit", "usagecap", "dailylimit", "weeklylimit", "monthlylimit", "weeklyrate", "monthlyrate", "dailyrate",
-		"quotaexceeded", "quotaexhausted", "exceededquota", "exceededcurrentquota", "servicequota", "arrearage", "overdue", "pastdue", "paymentrequired", "freequota", "planlimit", "trialexpired", "subscriptionexpired", "packexhausted", "packageexhausted", "balancenotenough", "notenoughbalance", "inarrears",
+		"quotaexceeded", "quotaexhausted", "exceededquota", "exceededcurrentquota", "servicequota", "arrearage", "overdue", "pastdue", "paymentrequired", "freequota", "freetieronly", "freetierexhausted", "planlimit", "trialexpired", "subscriptionexpired", "packexhausted", "packageexhausted", "balancenotenough", "notenoughbalance", "inarrears",
 	}},
 	{throttleCode, []string{
 		"ratelimit", "ratelimited", "rateexceeded", "throttl", "toomanyrequest", "toomanytokens", "requestlimit", "requestrate", "concurren", "throughputexceeded", "slowdownerror", "requestsperminute", "tokensperminute", "flood", "qpslimit", "rpmlimit", "tpmlimit", "flowlimit", "flowcontrol", "frequencylimit",
 	}},
 	{fatalCode, []string{
-		"contextlength", "contextwindow", "contentfilter", "contentpolicy", "contentmoderation", "moderation", "safety", "toolarge", "toolong", "sizelimit", "lengthexceeded", "maxtokens", "unsupportedcountry", "unsupportedregion",
+		"contextlength", "contextwindow", "costexceeded", "complexityexceeded", "toocomplex", "contentfilter", "contentpolicy", "contentmoderation", "moderation", "safety", "toolarge", "toolong", "sizelimit", "lengthexceeded", "maxtokens", "unsupportedcountry", "unsupportedregion",
 	}},
 	{capacityCode, []string{
 		"overload", "capacity", "notready", "serverbusy", "enginebusy", "serviceunavailable", "temporarilyunavailable", "resourceunavailable", "noinstances", "outofstock", "soldout", "poolexhausted", "allocationfailed", "resourceinsufficient", "insufficientresource", "queueexceeded", "queuefull",
@@ -174,11 +177,24 @@ func kindOf(code string) codeKind {
 	if kind, ok := exactCodes[string(plain)]; ok {
 		return kind
 	}
+	if i := strings.IndexByte(code, ':'); i > 0 && len(code) < 64 { // a group before the name, as in Kraken's EService:Busy
+		var room [64]byte
+		if kind, ok := exactCodes[string(plainCode(room[:0], code[i:]))]; ok {
+			return kind
+		}
+	}
 	if len(plain) < 4 || plain[0] >= '0' && plain[0] <= '9' || strings.Count(code, " ") > 3 {
 		return noCode // a number or a sentence
 	}
 	name := string(plain)
+	if strings.HasSuffix(name, "notfound") || strings.HasSuffix(name, "alreadyexists") {
+		return badCode // whatever it is of
+	}
+	wrong := strings.HasPrefix(name, "invalid")
 	for _, p := range codePatterns {
+		if wrong && p.kind != authCode && p.kind != badCode {
+			continue
+		}
 		for _, part := range p.parts {
 			if strings.Contains(name, part) {
 				return p.kind

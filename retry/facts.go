@@ -38,6 +38,9 @@ func (f *facts) readCodes() {
 
 func (f *facts) addCode(code string) {
 	kind := kindOf(code)
+	if kind == capacityCode && code == "slow_down" && f.status/100 == 4 {
+		kind = throttleCode // RFC 8628's, of a client that polls too often
+	}
 	switch {
 	case kind == noCode || f.codes[kind] != "" || isSentence(code) && kind == capacityCode && f.ofRequest():
 	case isNumber(code) && !f.countsNumber(code, kind):

@@ -172,7 +172,7 @@ func (f *facts) stopPhrase() string {
 	if f.status == 404 || f.status == 413 {
 		return "" // pages about limits, and requests that are too large
 	}
-	if p := f.words[stopPhrase]; p != "" && !(strings.HasSuffix(strings.TrimSuffix(p, "s"), "quota") && (f.google() || f.dotted())) {
+	if p := f.words[stopPhrase]; p != "" && !f.isSetting(p) && !(strings.HasSuffix(strings.TrimSuffix(p, "s"), "quota") && (f.google() || f.dotted())) {
 		return p
 	}
 	if p := f.words[fundsPhrase]; p != "" && (f.status != 0 || f.GRPC != 0) {
@@ -186,6 +186,22 @@ func (f *facts) stopPhrase() string {
 	}
 	return ""
 }
+
+// isSetting reports whether a phrase names a limit that the request was to set to a
+// value which is not allowed, rather than one that it met.
+func (f *facts) isSetting(p string) bool {
+	if f.status != 400 && f.status != 422 {
+		return false
+	}
+	switch lastWord(strings.TrimSuffix(p, "s")) {
+	case "limit", "quota", "cap":
+		return containsAny(f.spaced, demands[:])
+	}
+	return false
+}
+
+// demands are what a value that was sent must be.
+var demands = [...]string{"must be", "must not", "should be", "should not", "cannot exceed the", "cannot exceed $", "may not exceed", "cannot be", "allowed maximum", "maximum allowed", "maximum value", "at most", "at least", "between"}
 
 // sliding reports whether a limit per day is OpenAI's or Groq's, which slides, and
 // passes within minutes.

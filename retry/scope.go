@@ -8,13 +8,13 @@ var scopeWords = []struct {
 	scope Scope
 	words []string
 }{
-	{ScopeIP, []string{"pull rate limit", "exceeded for ip", "your ip", "ip address", "error 1015", "code: 1015"}},
+	{ScopeIP, []string{"pull rate limit", "exceeded for ip", "your ip", "ip address", "ip banned", "error 1015", "code: 1015"}},
 	{ScopeNamespace, []string{"namespace", "exceeded quota:"}},
 	{ScopeWorkspace, []string{"workspace"}},
 	{ScopeKey, []string{"api key", "trial key", "key limit", "this key", "production key", "security token", "a key with", "subscription key", "max budget", "please run /login", "x api key"}},
 	{ScopeModel, []string{"this model", "for model", "selected model", "model is overloaded", "model is currently", "per model", "opus", "sonnet", "upstream.", "rate limited upstream", "long context requests", "base model", "is currently loading", "tokens per day, please"}},
 	{ScopeOrg, []string{"in organization", "organization", "your team", "your org", "specified api usage limits", "your current quota, please check your plan"}},
-	{ScopeProject, []string{"consumer 'project", "consumer 'projects", "for project", "project number", "this project"}},
+	{ScopeProject, []string{"consumer 'project", "consumer 'projects", "for project", "project number", "this project", "your project"}},
 	{ScopeAccount, []string{"account", "user id", "usage limit", "balance", "credit", "plan", "billing", "free models per", "session limit", "weekly limit", "hit your", "extra usage", "hour limit", "spend limit", "free quota", "quota exceeded", "limit exceeded"}},
 }
 

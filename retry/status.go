@@ -1,5 +1,7 @@
 package retry
 
+import "strings"
+
 // byStatus is what an HTTP status means when nothing more exact was said.
 func (f *facts) byStatus() finding {
 	status := f.status
@@ -20,10 +22,16 @@ func (f *facts) byStatus() finding {
 		if code := f.codes[transientCode]; code != "" {
 			return finding{class: Transient, kind: "code", what: code}
 		}
+		if p := f.inviting(); p != "" {
+			return finding{class: Transient, kind: "words", what: p}
+		}
 		return finding{class: Fatal}
 	case 420, 429: // 420 is Telegram's, and was Twitter's
 		return finding{class: RateLimited}
-	case 498: // Groq's flex tier
+	case 498: // Groq's flex tier; of others an invalid token
+		if p := f.words[authPhrase]; p != "" {
+			return finding{class: Auth, kind: "words", what: p}
+		}
 		return finding{class: Overloaded}
 	case 499:
 		return finding{class: Canceled}
@@ -36,7 +44,12 @@ func (f *facts) byStatus() finding {
 			return finding{class: Auth, kind: "words", what: p}
 		}
 		return finding{class: Fatal}
-	case 404, 413, 422: // such an answer may quote the words
+	case 413: // RFC 9110: with Retry-After the condition is temporary
+		if throttle != "" && f.Header.HasRetryAfter() && f.words[fatalPhrase] == "" {
+			return finding{class: RateLimited, kind: "Retry-After"}
+		}
+		return finding{class: Fatal}
+	case 404, 422: // such an answer may quote the words
 		return finding{class: Fatal}
 	}
 	switch {
@@ -49,6 +62,22 @@ func (f *facts) byStatus() finding {
 	}
 	return finding{class: Fatal}
 }
+
+// inviting returns the words of a conflict that invite to do the same once more.
+func (f *facts) inviting() string {
+	if containsAny(f.spaced, barring[:]) {
+		return ""
+	}
+	for _, words := range [...]string{"try again", "retry"} {
+		if strings.Contains(f.spaced, words) {
+			return words
+		}
+	}
+	return ""
+}
+
+// barring are words of a conflict that no repetition will end.
+var barring = [...]string{"already", "different", "another", "not retry", "unique", "duplicate"}
 
 // forbidden tells the 403 of a limit from that of a permission. Only an allowance
 // of exactly 0 speaks for the first: GitHub reports it on every answer.

@@ -3,9 +3,9 @@ package evidence
 import "strings"
 
 // withoutDiagnostics returns text without the lines that compilers, linters, test
-// runners, stack traces and version control write, and without what is indented
+// runners, stack traces, version control and authors write, and without what is indented
 // below them. They quote the program that is being worked on, not a provider: its
-// names, its tests, its history may well be about rate limits.
+// names, its tests, its history, its documents may well be about rate limits.
 func withoutDiagnostics(text string) string {
 	var d diagnostics
 	kept, from := strings.Builder{}, 0 // text[from:at] is not yet in kept
@@ -33,9 +33,10 @@ func withoutDiagnostics(text string) string {
 
 // diagnostics is where in such output a line stands.
 type diagnostics struct {
-	below  int  // 1 + the indentation of the line that opened a block; 0 outside
-	report bool // a test runner counts its failures
-	hunk   bool // in a patch
+	below   int  // 1 + the indentation of the line that opened a block; 0 outside
+	report  bool // a test runner counts its failures
+	hunk    bool // in a patch
+	section bool // up to the next empty line
 }
 
 func (d *diagnostics) drops(line string) bool {
@@ -49,12 +50,15 @@ func (d *diagnostics) drops(line string) bool {
 	if d.hunk = isPatch(trimmed) || d.hunk && line != "" && strings.IndexByte("+- ", line[0]) >= 0; d.hunk {
 		return true
 	}
+	if d.section = trimmed != "" && (d.section || isSection(trimmed)); d.section {
+		return true
+	}
 	said := unlogged(trimmed)
 	d.report = d.report || isTally(said)
 	switch {
 	case trimmed == "":
 		return false
-	case isPlaced(trimmed), isFrame(trimmed), isTest(said), isExcerpt(trimmed), isCompilerCode(said), isCommit(said), d.report && isNumbered(trimmed):
+	case isPlaced(trimmed), isFrame(trimmed), isTest(said), isExcerpt(trimmed), isCompilerCode(said), isCommit(said), isDocument(trimmed), d.report && isNumbered(trimmed):
 		d.below = indent + 1
 		return true
 	}
@@ -196,7 +200,7 @@ func isExcerpt(line string) bool {
 	for end < len(line) && isDigit(line[end]) {
 		end++
 	}
-	return end > 0 && (strings.HasPrefix(strings.TrimLeft(line[end:], " "), "|") || strings.HasPrefix(line[end:], ":  "))
+	return end > 0 && (strings.HasPrefix(strings.TrimLeft(line[end:], " "), "|") || strings.HasPrefix(line[end:], ":  ") || strings.HasPrefix(line[end:], ":\t"))
 }
 
 // isCompilerCode reports whether a line is an error with a compiler's number, such

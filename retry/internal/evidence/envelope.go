@@ -19,7 +19,22 @@ func (e *Evidence) object(v loosejson.Value, depth int, isError bool) {
 	if e.marked(&m, depth) || isError && !m.healthy() {
 		e.Envelope = true
 		e.own(&m, depth)
+		if isError && m == (members{}) {
+			e.wrapped(v, depth+1)
+		}
 	}
+}
+
+// wrapped notes what stands under a name that is nobody else's, such as OpenStack's
+// {"overLimit": {"message": …}}, in an object that has no member of an error's.
+func (e *Evidence) wrapped(v loosejson.Value, depth int) {
+	v.Members(func(_ string, inner loosejson.Value) {
+		var m members
+		m.read(inner)
+		if m[kMessage].Kind() == loosejson.String {
+			e.value(inner, depth, true)
+		}
+	})
 }
 
 // healthy reports whether an object says that it is no error, wherever it stands.
@@ -42,12 +57,18 @@ func (e *Evidence) marked(m *members, depth int) bool {
 	case loosejson.Bool:
 		is = err.IsTrue()
 	}
-	if m[kErrors].Kind() == loosejson.Array {
-		m[kErrors].Elements(maxItems, func(item loosejson.Value) {
+	e.errorsIn(m[kErrors], func(item loosejson.Value) {
+		is = true
+		e.value(item, depth+1, true)
+	})
+	m[kChoices].Elements(maxItems, func(choice loosejson.Value) { // OpenRouter's, beside what the model had said by then
+		var c members
+		c.read(choice)
+		if err := c[kError]; err.Kind() == loosejson.Object {
 			is = true
-			e.value(item, depth+1, true)
-		})
-	}
+			e.value(err, depth+1, true)
+		}
+	})
 	switch m[kType].Text() {
 	case "error", "turn.failed", "response.failed":
 		is = true
@@ -59,6 +80,9 @@ func (e *Evidence) marked(m *members, depth int) bool {
 		is = true // Baidu's, in answers of status 200
 	case m[kErrorMessage].Text() != "" && isShouted(m[kStatus].Text()):
 		is = true // Google Maps', too
+	case m[kMessage].Text() == "NOTOK": // Etherscan's, and its kin's
+		is = true
+		e.say(m[kResult].Text(), depth+1)
 	case m[kKind].Text() == "Status" && m[kStatus].Text() == "Failure":
 		is = true
 	case m[kIsError].IsTrue():
@@ -69,6 +93,21 @@ func (e *Evidence) marked(m *members, depth int) bool {
 		e.object(m[kResponse], depth+1, false)
 	}
 	return e.miniMax(m[kBaseResp], depth) || e.planWindow(m[kRateLimitInfo]) || is
+}
+
+// errorsIn calls visit for each error of a list, which OpenAI's batches have in an
+// object around it.
+func (e *Evidence) errorsIn(v loosejson.Value, visit func(loosejson.Value)) {
+	switch v.Kind() {
+	case loosejson.Array:
+		v.Elements(maxItems, visit)
+	case loosejson.Object:
+		var list members
+		list.read(v)
+		if list[kObject].Text() == "list" {
+			list[kData].Elements(maxItems, visit)
+		}
+	}
 }
 
 // isShouted reports whether text is a name such as OVER_QUERY_LIMIT, and not OK.

@@ -43,7 +43,7 @@ var fieldRoles = []struct {
 	role role
 }{
 	{"StatusCode", roleStatus}, {"HTTPStatusCode", roleStatus}, {"HttpStatusCode", roleStatus}, {"HTTPCode", roleStatus}, {"HTTPStatus", roleStatus}, {"HttpStatus", roleStatus},
-	{"Response", roleResponse}, {"RawResponse", roleResponse},
+	{"Response", roleResponse}, {"RawResponse", roleResponse}, {"HTTPResponse", roleResponse}, {"Resp", roleResponse},
 	{"Header", roleHeader}, {"Headers", roleHeader}, {"ResponseHeaders", roleHeader},
 	{"Code", roleCode}, {"Status", roleCode}, {"ErrorCode", roleCode}, {"Type", roleCode}, {"Reason", roleCode}, {"Cause", roleCode}, {"Scope", roleCode}, {"Err", roleCode},
 	{"Body", roleBody}, {"ResponseBody", roleBody}, {"RawBody", roleBody},

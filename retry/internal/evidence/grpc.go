@@ -75,7 +75,7 @@ func (e *Evidence) status(v reflect.Value) {
 		try(func() {
 			if message := m.Call(nil)[0]; message.Kind() == reflect.String {
 				e.say(message.String(), 1)
-				if e.GRPC == 2 || e.GRPC == 13 { // the code of a failure that came over HTTP
+				if e.GRPC == 2 || e.GRPC == 13 || e.GRPC == 14 { // the codes of a failure that came over HTTP
 					e.inner(statusIn(message.String()))
 				}
 			}

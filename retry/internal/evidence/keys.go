@@ -13,7 +13,9 @@ const (
 	kBody
 	kCause
 	kCauses
+	kChoices
 	kCode
+	kData
 	kDescription
 	kDetail
 	kDetails
@@ -75,7 +77,9 @@ var keyOf = map[string]key{
 	"responsebody":      kBody,
 	"cause":             kCause,
 	"causes":            kCauses,
+	"choices":           kChoices,
 	"code":              kCode,
+	"data":              kData,
 	"description":       kDescription,
 	"detail":            kDetail,
 	"details":           kDetails,
@@ -83,10 +87,12 @@ var keyOf = map[string]key{
 	"domain":            kDomain,
 	"error":             kError,
 	"errorcode":         kErrorCode,
+	"retcode":           kErrorCode,
 	"errcode":           kErrorCode,
 	"errordescription":  kErrorDescription,
 	"errormessage":      kErrorMessage,
 	"errmsg":            kErrorMessage,
+	"retmsg":            kErrorMessage,
 	"errormsg":          kErrorMessage,
 	"errors":            kErrors,
 	"errortype":         kErrorType,
@@ -105,6 +111,7 @@ var keyOf = map[string]key{
 	"message":           kMessage,
 	"metadata":          kMetadata,
 	"msg":               kMessage,
+	"nextaccesstime":    kResetsAt,
 	"object":            kObject,
 	"ok":                kOK,
 	"parameters":        kParameters,

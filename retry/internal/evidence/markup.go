@@ -26,10 +26,32 @@ func (e *Evidence) markup(text string, isError bool) string {
 	}
 	for _, name := range [...]string{"title", "h1", "h2"} {
 		if heading, end := element(text, name, 0); end > 0 {
+			if closing := indexFold(text, "</"+name+">", end); closing > 0 && strings.IndexByte(heading, '<') >= 0 {
+				heading = untagged(text[end-len(heading) : min(closing, end+maxHeading)])
+			}
 			e.note(&e.free, heading)
 		}
 	}
 	return ""
+}
+
+// maxHeading is how much of a heading that has elements inside is read.
+const maxHeading = 512
+
+// untagged returns text without its tags.
+func untagged(text string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "<")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		if _, text, found = strings.Cut(after, ">"); !found {
+			return b.String()
+		}
+		b.WriteByte(' ')
+	}
 }
 
 // element returns the text of the next element of that name, in any case, and

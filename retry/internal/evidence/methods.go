@@ -28,6 +28,9 @@ func (e *Evidence) Methods(err error, h *Hints) {
 	if x, ok := err.(interface{ HTTPStatusCode() int }); ok {
 		try(func() { status(x.HTTPStatusCode()) })
 	}
+	if x, ok := err.(interface{ HTTPStatus() int }); ok {
+		try(func() { status(x.HTTPStatus()) })
+	}
 	if x, ok := err.(interface{ GetHttpStatusCode() int }); ok {
 		try(func() { status(x.GetHttpStatusCode()) })
 	}
@@ -48,7 +51,7 @@ func (e *Evidence) Methods(err error, h *Hints) {
 // hasMethods reports whether err's type has any of the methods asked for here.
 func hasMethods(err error) bool {
 	switch err.(type) {
-	case interface{ StatusCode() int }, interface{ HTTPStatusCode() int }, interface{ GetHttpStatusCode() int }, interface{ HTTPCode() int },
+	case interface{ StatusCode() int }, interface{ HTTPStatusCode() int }, interface{ HTTPStatus() int }, interface{ GetHttpStatusCode() int }, interface{ HTTPCode() int },
 		interface{ GetHTTPStatusCode() int }, interface{ GetStatusCode() int }, interface{ GetCode() string }, interface{ RetryAfter() time.Time },
 		interface{ ErrorCode() string }, interface{ ErrorMessage() string }, interface{ Reason() string }, interface{ Metadata() map[string]string },
 		interface{ Meta() http.Header }, interface{ RawJSON() string }, interface{ DumpResponse(bool) []byte },

@@ -48,7 +48,10 @@ func closing(text string, quote byte) int {
 var operandLeads = wordSet(`parsing parse opening open reading read writing write removing remove renaming rename stat unlink create delete find import
 	issue request pr commit branch tag file directory folder path pathspec title titled subject name named called module member database relation table column
 	constraint index function method class type field key label test tests case job step task target option flag argument parameter attribute property variable value
-	string literal symbol identifier it describe context scenario spec expected want expect section heading template command worker agent stage item pool group`)
+	near string literal symbol identifier it describe context scenario spec expected want expect section heading template command worker agent stage item pool group`)
+
+// namers are the words before a colon and the name of a thing.
+var namers = []string{"keyerror", "value", "title", "subject", "symbol", "literal", "key"}
 
 // reportLeads are the words before what was said.
 var reportLeads = wordSet(`error errors status message reason response desc description detail details said says with returned returns replied responded answered
@@ -60,11 +63,18 @@ var denials = [...]string{": invalid", ": no such", ": not ", ": unknown", ": un
 // isOperand reports whether a quotation between before and after names a thing.
 func isOperand(before, after string) bool {
 	before = strings.TrimRight(before, " ([")
+	if named, ok := strings.CutSuffix(before, ":"); ok && endsWithWord(lowerASCII(named[max(0, len(named)-12):]), namers) {
+		return true
+	}
 	start := len(before)
 	for start > 0 && isWord(before[start-1]|0x20) {
 		start--
 	}
 	word := strings.ToLower(before[start:])
+	if of, ok := strings.CutSuffix(before[:start], " "); ok && (word == "for" || word == "of") { // tests for "…"
+		last := strings.ToLower(of[strings.LastIndexByte(of, ' ')+1:])
+		return operandLeads[strings.TrimSuffix(last, "s")]
+	}
 	switch {
 	case operandLeads[word], start > 0 && before[start-1] == '#': // issue #12 "…"
 		return true

@@ -47,7 +47,7 @@ func isExpectation(line string) bool {
 	if !wants {
 		return false
 	}
-	for _, came := range [...]string{", got ", ", have ", " but got ", " but was ", "got: ", "actual: "} {
+	for _, came := range [...]string{", got ", ", have ", " but got ", " but was", "got: ", "actual: "} {
 		if strings.Contains(line, came) {
 			return true
 		}
@@ -107,7 +107,7 @@ func isCommit(line string) bool {
 	for range 6 {
 		word, rest, more := strings.Cut(line, " ")
 		if isHash(strings.TrimRight(word, ".:]")) {
-			switch before {
+			switch strings.ToLower(before) {
 			case "", "at", "apply", "revert", "pick", "cherry-pick", "commit", "fixup", "drop", "reword", "edit", "squash":
 				return true
 			}

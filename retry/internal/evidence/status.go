@@ -62,7 +62,7 @@ func (n *numeral) isStatus() bool {
 	// A noun or a verb before it.
 	before := strings.TrimRight(n.before, " :=\"'`([")
 	if endsWithWord(trimCopula(before), cues) {
-		return !n.isAssertion()
+		return !n.isAssertion() && !n.isCompared(before) && !endsWithWord(before, otherStatuses)
 	}
 	if startsWithAny(strings.TrimLeft(n.after, " "), tallied) {
 		return false
@@ -116,6 +116,25 @@ var (
 		"passed", "failed", "pass", "fail", "ok", "skipped", "problem", "warning", "issue", "second", "minute", "hour", "day", "%", "retries", "attempt", "users", "messages", "connections", "column",
 	}
 )
+
+// otherStatuses are of other things than answers.
+var otherStatuses = []string{"order status", "payment status", "invoice status", "shipment status", "delivery status", "ticket status", "exit status"}
+
+// isCompared reports whether a program compares or sets the status that stands at
+// the end of before, or it is a part of a key: "$status = 429", "status == 429",
+// "dup key: { status: 429 }".
+func (n *numeral) isCompared(before string) bool {
+	sign := n.before[len(before):]
+	if strings.Contains(sign, "==") {
+		return true
+	}
+	start := len(before)
+	for start > 0 && (isWord(before[start-1]) || before[start-1] == '.') {
+		start--
+	}
+	before = before[:start]
+	return strings.HasSuffix(before, "$") || strings.HasSuffix(strings.TrimRight(before, " {"), " key:")
+}
 
 // trimCopula cuts the word between a cue and its status: "the response code was",
 // "rejected with a".

@@ -16,7 +16,7 @@ func (e *Evidence) Text(text string, isError bool) { e.text(text, 0, isError, fa
 func (e *Evidence) Prose(text string) {
 	text = withoutDiagnostics(plain(ends(text, maxSaid/4, maxSaid*3/4)))
 	text = e.structure(text, 0, false)
-	e.note(&e.free, withoutOperands(e.clean(text)))
+	e.note(&e.free, withoutSuppositions(withoutOperands(e.clean(text))))
 	free := e.Free()
 	if status := statusIn(free); status != 0 && e.Inner == 0 {
 		e.inner(status)

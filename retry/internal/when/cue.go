@@ -10,6 +10,7 @@ const (
 	cueClock          // "resets 10:30:00" is a time of day
 	cueSpan           // "wait 00:01:30" is a span
 	cueMillis         // a span, and a number without a unit counts milliseconds
+	cueSeconds        // the end of a name such as FLOOD_WAIT_37: digits alone, of seconds
 )
 
 // cues are the words behind which the end of the wait is told. The last are those
@@ -36,6 +37,9 @@ func cue(text string, at int) (int, cueKind) {
 	end := at
 	for end < len(text) && isWordByte(text[end]) {
 		end++
+	}
+	if digits := strings.TrimRight(text[at:end], "0123456789"); len(digits) < end-at && strings.HasSuffix(digits, "_WAIT_") {
+		return at + len(digits), cueSeconds // Telegram's
 	}
 	var lower [14]byte
 	if n := end - at; n == 0 || n > len(lower) {

@@ -22,6 +22,15 @@ func InText(text string, now time.Time, naive *time.Location) (wait time.Duratio
 			at = end
 			continue
 		}
+		if kind == cueSeconds {
+			p := parser{text: text, at: end}
+			if n, ok := number(p.digits()); ok && !spanned {
+				span, spanned = Units(n, time.Second)
+				spanText = quote(text[at:], 40)
+			}
+			at = p.at
+			continue
+		}
 		rest, isSpan := filler(text[end:], kind)
 		d, ok := time.Duration(0), false
 		if isSpan {
