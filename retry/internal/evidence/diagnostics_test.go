@@ -28,6 +28,13 @@ func TestWithoutDiagnostics(t *testing.T) {
 		"a mark before a test":         {"  ✕ waits on HTTP 429 (12 ms)\n", ""},
 		"Ruby's exception":             {"/x.rb:12:in 'f': slow (RateLimitError)\n\tfrom /x.rb:1:in 'g'\n", "/x.rb:12:in 'f': slow (RateLimitError)\n"},
 		"Rust's panic":                 {"thread 'main' panicked at src/x.rs:1:2:\nRateLimited\n", "RateLimited\n"},
+		"options":                      {"Flags:\n  --rate-limit int   before HTTP 429\n  -q, --quota int    a day\n--model x: HTTP 429\n", "Flags:\n--model x: HTTP 429\n"},
+		"settings":                     {"rate_limit:\n  status: 429\nQUOTA_STATUS=429\nerror:\n  status: 503\n", "error:\n  status: 503\n"},
+		"a section":                    {"[rate_limit]\nstatus = 429\n\n[error]\nstatus = 503\n", "\n[error]\nstatus = 503\n"},
+		"a table":                      {"| 429 | Too Many |\n| HTTP 429 |\n", "| HTTP 429 |\n"},
+		"metrics":                      {"x_total{code=\"429\"} 12\nx{code=\"429\"} failed\n", "x{code=\"429\"} failed\n"},
+		"changes":                      {"- [x] HTTP 429\nfix(llm): HTTP 429\n- Fixed: HTTP 429\nbuild: HTTP 503\n", "build: HTTP 503\n"},
+		"remarks":                      {"1. `x.go`: HTTP 429\n- x.go:12 HTTP 429\n- x.csv: HTTP 503\n", "- x.csv: HTTP 503\n"},
 		"CRLF":                         {"x.c:1:2: no\r\nend\r\n", "end\r\n"},
 		"nothing":                      {"", ""},
 	} {
@@ -48,6 +55,21 @@ func TestWithoutOperands(t *testing.T) {
 		`an open "quotation mark`:                              `an open "quotation mark`,
 	} {
 		require.Equal(t, want, withoutOperands(text))
+	}
+}
+
+func TestWithoutSuppositions(t *testing.T) {
+	for text, want := range map[string]string{
+		"It stops. Once the rate limit is exceeded, it answers 429. Failed": "It stops.  Failed",
+		"- when the server answers 429 it waits\nfailed":                    "- failed",
+		"review: Users who exceed the limit receive 429":                    "review: ",
+		"When the worker called, the API returned 429":                      "When the worker called, the API returned 429",
+		"if you have exceeded the limit, wait":                              "if you have exceeded the limit, wait",
+		"When calling the API: 429 Too Many Requests":                       "When calling the API: 429 Too Many Requests",
+		"if the problem persists, call us":                                  "if the problem persists, call us",
+		"":                                                                  "",
+	} {
+		require.Equal(t, want, withoutSuppositions(text))
 	}
 }
 

@@ -88,7 +88,7 @@ func (e *Evidence) objects(text string, depth int, isError bool) string {
 // Requests {…}".
 func announced(before string) bool {
 	line := strings.TrimSpace(before[max(strings.LastIndexByte(before, '\n')+1, len(before)-64):])
-	if strings.HasSuffix(line, ":") || strings.HasSuffix(line, "=>") {
+	if strings.HasSuffix(line, ":") && !strings.HasSuffix(line, " key:") || strings.HasSuffix(line, "=>") {
 		for _, word := range [...]string{"error", "Error", "ERROR", "failed", "FAILED"} {
 			if strings.Contains(line, word) {
 				return true
