@@ -50,15 +50,15 @@ func (d *diagnostics) drops(line string) bool {
 	if d.hunk = isPatch(trimmed) || d.hunk && line != "" && strings.IndexByte("+- ", line[0]) >= 0; d.hunk {
 		return true
 	}
-	if d.section = trimmed != "" && (d.section || isSection(trimmed)); d.section {
+	said := unlogged(trimmed)
+	if d.section = trimmed != "" && (d.section || isSection(said)); d.section {
 		return true
 	}
-	said := unlogged(trimmed)
 	d.report = d.report || isTally(said)
 	switch {
 	case trimmed == "":
 		return false
-	case isPlaced(trimmed), isFrame(trimmed), isTest(said), isExcerpt(trimmed), isCompilerCode(said), isCommit(said), isDocument(trimmed), d.report && isNumbered(trimmed):
+	case isPlaced(trimmed), isFrame(trimmed), isTest(said), isExcerpt(trimmed), isCompilerCode(said), isCommit(said), isDocument(said), d.report && isNumbered(trimmed):
 		d.below = indent + 1
 		return true
 	}

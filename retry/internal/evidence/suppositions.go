@@ -52,7 +52,7 @@ var (
 )
 
 // suppositionIn returns where in a sentence a supposition starts that goes on to
-// its end, or -1: at its start, or behind a colon or the mark of a list.
+// its end, or -1: at its start, or behind a colon, a logger's brackets or the mark of a list.
 func suppositionIn(sentence string) int {
 	if len(sentence) < len("if a 429") {
 		return -1
@@ -70,7 +70,7 @@ func suppositionIn(sentence string) int {
 				return start
 			}
 		}
-		next := strings.Index(sentence[start:], ": ")
+		next := strings.IndexAny(sentence[start:], ":]")
 		if next < 0 {
 			break
 		}
