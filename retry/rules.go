@@ -193,9 +193,11 @@ func (f *facts) isSetting(p string) bool {
 	if f.status != 400 && f.status != 422 {
 		return false
 	}
+	p, _, _ = strings.Cut(p, "*")
 	switch lastWord(strings.TrimSuffix(p, "s")) {
-	case "limit", "quota", "cap":
-		return containsAny(f.spaced, demands[:])
+	case "limit", "quota", "cap", "request", "call":
+		_, after, _ := strings.Cut(f.spaced, p)
+		return containsAny(sentence(after), demands[:])
 	}
 	return false
 }

@@ -112,10 +112,12 @@ type (
 		Status     int
 		RetryAfter time.Time
 	}
-	ociError     struct{ status int }        // oci common.ServiceError
-	oldAWSError  struct{ code, text string } // aws-sdk-go awserr.Error
-	statusError  struct{ status int }        // of many a home-made client
-	secondsError struct {                    // the same
+	ociError        struct{ status int }        // oci common.ServiceError
+	oldAWSError     struct{ code, text string } // aws-sdk-go awserr.Error
+	statusError     struct{ status int }        // of many a home-made client
+	httpStatusError struct{ status int }        // the same
+	respError       struct{ Resp *http.Response }
+	secondsError    struct { // the same
 		StatusCode int
 		RetryAfter float64
 	}
@@ -182,6 +184,9 @@ func (e oldAWSError) Error() string       { return e.text }
 func (e oldAWSError) Code() string        { return e.code }
 func (e statusError) Error() string       { return "call failed" }
 func (e statusError) Status() int         { return e.status }
+func (e httpStatusError) Error() string   { return "call failed" }
+func (e httpStatusError) HTTPStatus() int { return e.status }
+func (e *respError) Error() string        { return "call failed" }
 func (e secondsError) Error() string      { return "call failed" }
 func (e textualError) Error() string      { return "call failed" }
 func (e *stainless) Error() string        { return "POST: failed" }
@@ -249,6 +254,10 @@ func TestStandard_ShapesOfSDKs(t *testing.T) {
 		"aws of old":            {oldAWSError{"ThrottlingException", "x"}, retry.RateLimited, 0, ""},
 		"code of an own error":  {oldAWSError{"E17", "x"}, retry.Unknown, 0, ""},
 		"a method Status":       {statusError{503}, retry.Overloaded, 0, ""},
+		"a method HTTPStatus":   {httpStatusError{401}, retry.Auth, 0, ""},
+		"no HTTPStatus":         {httpStatusError{0}, retry.Unknown, 0, ""},
+		"a field Resp":          {&respError{answer(429, "Retry-After", "20")}, retry.RateLimited, 20 * time.Second, ""},
+		"no Resp":               {&respError{}, retry.Unknown, 0, ""},
 		"an exit status":        {statusError{1}, retry.Unknown, 0, ""},
 		"wait in seconds":       {secondsError{429, 1.5}, retry.RateLimited, 1500 * time.Millisecond, ""},
 		"wait in words":         {textualError{429, "30s"}, retry.RateLimited, 30 * time.Second, ""},

@@ -29,8 +29,8 @@ func (f *facts) byStatus() finding {
 	case 420, 429: // 420 is Telegram's, and was Twitter's
 		return finding{class: RateLimited}
 	case 498: // Groq's flex tier; of others an invalid token
-		if p := f.words[authPhrase]; p != "" {
-			return finding{class: Auth, kind: "words", what: p}
+		if f.full() == "" && strings.Contains(f.spaced, "token") {
+			return finding{class: Auth, kind: "words", what: "token"}
 		}
 		return finding{class: Overloaded}
 	case 499:

@@ -6,11 +6,11 @@ import "strings"
 type cueKind uint8
 
 const (
-	noCue     cueKind = iota
-	cueClock          // "resets 10:30:00" is a time of day
-	cueSpan           // "wait 00:01:30" is a span
-	cueMillis         // a span, and a number without a unit counts milliseconds
-	cueSeconds        // the end of a name such as FLOOD_WAIT_37: digits alone, of seconds
+	noCue      cueKind = iota
+	cueClock           // "resets 10:30:00" is a time of day
+	cueSpan            // "wait 00:01:30" is a span
+	cueMillis          // a span, and a number without a unit counts milliseconds
+	cueSeconds         // the end of a name such as FLOOD_WAIT_37: digits alone, of seconds
 )
 
 // cues are the words behind which the end of the wait is told. The last are those
@@ -38,8 +38,8 @@ func cue(text string, at int) (int, cueKind) {
 	for end < len(text) && isWordByte(text[end]) {
 		end++
 	}
-	if digits := strings.TrimRight(text[at:end], "0123456789"); len(digits) < end-at && strings.HasSuffix(digits, "_WAIT_") {
-		return at + len(digits), cueSeconds // Telegram's
+	if isWaitName(text[at:end]) {
+		return at + strings.LastIndexByte(text[at:end], '_') + 1, cueSeconds
 	}
 	var lower [14]byte
 	if n := end - at; n == 0 || n > len(lower) {
@@ -53,6 +53,12 @@ func cue(text string, at int) (int, cueKind) {
 		lower[i-at] = c
 	}
 	return end, cues[string(lower[:end-at])]
+}
+
+// isWaitName reports whether word is one of Telegram's names that end with the wait.
+func isWaitName(word string) bool {
+	name := strings.TrimRight(word, "0123456789")
+	return len(name) < len(word) && strings.HasSuffix(name, "_WAIT_") && (strings.HasPrefix(name, "FLOOD_") || strings.HasPrefix(name, "SLOWMODE_"))
 }
 
 func isWordByte(b byte) bool {
