@@ -1,6 +1,10 @@
 package evidence
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/holdoff-go/holdoff/retry/internal/when"
+)
 
 // printedCodes notes the codes that SDKs print among their words, where a label
 // says that they are codes.
@@ -8,10 +12,17 @@ func (e *Evidence) printedCodes(text string) {
 	for _, label := range [...]string{
 		"api error ", "An error occurred (", // AWS, in Go and in Python
 		"Error Code: ", "ERROR CODE: ", "ErrorCode: ", "Code=", // OCI, Azure, Alibaba, Tencent
+		"Error from server (", // Kubernetes
 	} {
 		if _, rest, found := strings.Cut(text, label); found {
 			e.printedCode(rest)
 		}
+	}
+	if _, rest, found := strings.Cut(text, "ERROR: ("); found && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' { // Azure; Google names its command there
+		e.printedCode(rest)
+	}
+	if before, _, found := strings.Cut(text, "status code: "); found && strings.Contains(text, ", request id: ") { // AWS, the first version in Go
+		e.printedCode(lastCode(before))
 	}
 	// AWS's typed exceptions: in Java they come first, in Go where the others have
 	// "api error".
@@ -46,4 +57,63 @@ func (e *Evidence) printedCode(text string) {
 	}
 	e.Envelope = true
 	e.Code(text[:end])
+}
+
+// lastCode returns text from the last name on that a colon and a message follow,
+// such as "VpcLimitExceeded: The maximum …".
+func lastCode(text string) string {
+	for colon := strings.LastIndex(text, ": "); colon > 0; colon = strings.LastIndex(text[:colon], ": ") {
+		start := colon
+		for start > 0 && (isWord(text[start-1]|0x20) || text[start-1] == '.') {
+			start--
+		}
+		if name := text[start:colon]; name != "" && name[0] >= 'A' && name[0] <= 'Z' && name != "Error" && (start == 0 || text[start-1] == ' ' || text[start-1] == '\n') {
+			return text[start:]
+		}
+	}
+	return ""
+}
+
+// printedHeaders notes the headers of an answer that languages print as members of
+// their errors: 'retry-after': '8', "x-ratelimit-reset": "1796040120", and Rust's
+// retry_after: Some(9s).
+func (e *Evidence) printedHeaders(text string) {
+	for rest := text; ; {
+		name, after, found := strings.Cut(rest, ": ")
+		if !found {
+			return
+		}
+		rest = after
+		if wait, ok := strings.CutPrefix(after, "Some("); ok && endsWithWord(lowerASCII(name[max(0, len(name)-12):]), []string{"retry_after"}) {
+			wait, _, _ = strings.Cut(wait, ")")
+			if d, ok := when.Reset(wait, e.Now); ok {
+				e.State(Body, d, "retry_after")
+			}
+			continue
+		}
+		name, quoted := quotedEnd(name)
+		value, ok := quotedStart(strings.TrimLeft(after, "[ "))
+		if lower := lowerASCII(name); quoted && ok && (strings.Contains(lower, "retry-after") || strings.Contains(lower, "ratelimit")) {
+			e.Header.set(name, value)
+		}
+	}
+}
+
+// quotedEnd returns what stands in the quotation marks that text ends with.
+func quotedEnd(text string) (string, bool) {
+	end := len(text) - 1
+	if end < 1 || text[end] != '"' && text[end] != '\'' {
+		return "", false
+	}
+	start := strings.LastIndexByte(text[:end], text[end])
+	return text[start+1 : end], start >= 0
+}
+
+// quotedStart returns what stands in the quotation marks that text starts with.
+func quotedStart(text string) (string, bool) {
+	if text == "" || text[0] != '"' && text[0] != '\'' {
+		return "", false
+	}
+	value, _, found := strings.Cut(text[1:], text[:1])
+	return value, found
 }

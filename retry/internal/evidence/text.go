@@ -14,8 +14,8 @@ func (e *Evidence) Text(text string, isError bool) { e.text(text, 0, isError, fa
 // Prose notes free text, such as an error's own: what it says counts, but an
 // object in it must mark itself as an error.
 func (e *Evidence) Prose(text string) {
-	text = withoutDiagnostics(plain(ends(text, maxSaid/4, maxSaid*3/4)))
-	text = e.structure(text, 0, false)
+	whole := withoutDiagnostics(e.logged(plain(ends(text, maxSaid/4, maxSaid*3/4))))
+	text = e.structure(whole, 0, false)
 	e.note(&e.free, withoutSuppositions(withoutOperands(e.clean(text))))
 	free := e.Free()
 	if status := statusIn(free); status != 0 && e.Inner == 0 {
@@ -25,6 +25,9 @@ func (e *Evidence) Prose(text string) {
 		e.GRPC = grpcCodeIn(free)
 	}
 	e.printedCodes(text)
+	if e.Inner != 0 {
+		e.printedHeaders(whole)
+	}
 }
 
 // text looks into text for structure. What is left of it counts as a message of
@@ -88,6 +91,9 @@ func (e *Evidence) objects(text string, depth int, isError bool) string {
 // Requests {…}".
 func announced(before string) bool {
 	line := strings.TrimSpace(before[max(strings.LastIndexByte(before, '\n')+1, len(before)-64):])
+	if strings.HasSuffix(strings.TrimRight(line, `["'`), `". Details: `) { // of Google's client for Python
+		return true
+	}
 	if strings.HasSuffix(line, ":") && !strings.HasSuffix(line, " key:") || strings.HasSuffix(line, "=>") {
 		for _, word := range [...]string{"error", "Error", "ERROR", "failed", "FAILED"} {
 			if strings.Contains(line, word) {
