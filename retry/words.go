@@ -64,7 +64,7 @@ func findPhrases(text, spaced string, own []span) (found phrases) {
 		at = next
 	}
 	for i := range len(text) {
-		if text[i] >= 0xe4 { // Chinese, Japanese and Korean start here in UTF-8
+		if c := text[i]; c >= 0xe4 || c == 0xd0 || c == 0xd1 { // in UTF-8 Chinese, Japanese and Korean start here, and Russian
 			found.signs(text)
 			break
 		}
