@@ -96,7 +96,7 @@ var exactCodes = map[string]codeKind{
 	// OpenRouter
 	"openrouterinflightbudget": throttleCode,
 
-	// Fireworks, HuggingFace, Groq, Stripe, Slack, Kubernetes, Hetzner, Kraken
+	// Fireworks, HuggingFace, Groq, Stripe, Slack, Kubernetes, Hetzner, Kraken, Salesforce
 	"preconditionfailed": noCode,
 	"overloaded":         capacityCode,
 	"busy":               capacityCode,
@@ -107,6 +107,7 @@ var exactCodes = map[string]codeKind{
 	"accountinactive":    authCode,
 	"disruptionbudget":   lockCode,
 	"locked":             lockCode,
+	"unabletolockrow":    lockCode,
 	"servertimeout":      transientCode,
 	"conflict":           noCode,
 
@@ -145,7 +146,7 @@ var codePatterns = []struct {
 		"quotaexceeded", "quotaexhausted", "exceededquota", "exceededcurrentquota", "servicequota", "arrearage", "overdue", "pastdue", "paymentrequired", "freequota", "freetieronly", "freetierexhausted", "planlimit", "trialexpired", "subscriptionexpired", "packexhausted", "packageexhausted", "balancenotenough", "notenoughbalance", "inarrears",
 	}},
 	{throttleCode, []string{
-		"ratelimit", "ratelimited", "rateexceeded", "throttl", "toomanyrequest", "toomanytokens", "requestlimit", "requestrate", "concurren", "throughputexceeded", "slowdownerror", "requestsperminute", "tokensperminute", "flood", "qpslimit", "rpmlimit", "tpmlimit", "flowlimit", "flowcontrol", "frequencylimit",
+		"ratelimit", "ratelimited", "rateexceeded", "throttl", "toomanyrequest", "toomanytokens", "complexitybudget", "requestlimit", "requestrate", "concurren", "throughputexceeded", "slowdownerror", "requestsperminute", "tokensperminute", "flood", "qpslimit", "rpmlimit", "tpmlimit", "flowlimit", "flowcontrol", "frequencylimit",
 	}},
 	{fatalCode, []string{
 		"contextlength", "contextwindow", "costexceeded", "complexityexceeded", "toocomplex", "contentfilter", "contentpolicy", "contentmoderation", "moderation", "safety", "toolarge", "toolong", "sizelimit", "lengthexceeded", "maxtokens", "unsupportedcountry", "unsupportedregion",

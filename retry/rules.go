@@ -108,6 +108,9 @@ func (f *facts) stopCodes() finding {
 // words that say it is one of rate: AWS's LimitExceeded can be either.
 func (f *facts) isLabel(code string) bool {
 	plain := string(plainCode(make([]byte, 0, 80), code))
+	if plain == "quotaexceeded" { // Firebase's, of a rate
+		return f.status == 429 && f.words[throttlePhrase] != "" && f.words[stopPhrase] == ""
+	}
 	return strings.HasPrefix(plain, "limitexceeded") && f.words[throttlePhrase] != ""
 }
 

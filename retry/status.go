@@ -28,6 +28,11 @@ func (f *facts) byStatus() finding {
 		return finding{class: Fatal}
 	case 420, 429: // 420 is Telegram's, and was Twitter's
 		return finding{class: RateLimited}
+	case 424: // Bedrock's, of a model that failed
+		if f.codes[transientCode] != "" || f.words[transientPhrase] != "" {
+			return finding{class: Transient}
+		}
+		return finding{class: Fatal}
 	case 498: // Groq's flex tier; of others an invalid token
 		if f.full() == "" && strings.Contains(f.spaced, "token") {
 			return finding{class: Auth, kind: "words", what: "token"}

@@ -17,7 +17,7 @@ type Header struct {
 	retryAfter string
 	date       string
 	millis     [3]string // retry-after-ms, x-ms-retry-after-ms, x-amz-retry-after
-	after      string    // x-ratelimit-reset-after, x-ratelimit-retry-after
+	after      string    // x-ratelimit-reset-after, x-ratelimit-retry-after, and others of one sender
 	draft      string    // RateLimit, of the IETF's drafts
 	errorType  string    // x-amzn-errortype
 
@@ -117,7 +117,7 @@ func (h *Header) set(name, value string) {
 		put(&h.millis[1], value)
 	case "x-amz-retry-after":
 		put(&h.millis[2], value)
-	case "x-ratelimit-reset-after", "x-ratelimit-retry-after":
+	case "x-ratelimit-reset-after", "x-ratelimit-retry-after", "x-retry-after", "x-retry-in":
 		put(&h.after, value)
 	case "ratelimit":
 		put(&h.draft, value)

@@ -20,7 +20,7 @@ var cues = map[string]cueKind{
 	"reset": cueClock, "resets": cueClock, "resetting": cueClock, "again": cueClock, "until": cueClock, "access": cueClock,
 	"renews": cueClock, "renew": cueClock, "renewed": cueClock, "refreshes": cueClock, "refreshed": cueClock, "refresh": cueClock,
 	"replenished": cueClock, "replenishes": cueClock, "refilled": cueClock, "refills": cueClock, "restored": cueClock, "lifted": cueClock, "expires": cueClock,
-	"available": cueClock, "allowed": cueClock, "resume": cueClock, "resumes": cueClock, "unlocks": cueClock, "unlocked": cueClock, "unblocked": cueClock,
+	"available": cueClock, "allowed": cueClock, "resume": cueClock, "resumes": cueClock, "unlocks": cueClock, "unlocked": cueClock, "unblocked": cueClock, "banned": cueSpan,
 	"retry": cueSpan, "wait": cueSpan, "retry_after": cueSpan, "retryafter": cueSpan, "retrydelay": cueSpan,
 	"retry_after_ms": cueMillis, "retryafterms": cueMillis,
 

@@ -78,6 +78,7 @@ var instantLayouts = []string{
 	"2006-Jan-02 15:04:05-0700 UTC", // WSO2's
 	"2006-01-02 15:04:05 -0700 UTC", // Go's own
 	time.RFC1123Z,
+	"Mon, 02 Jan 2006 15:04:05 UTC", // HTTP's, with another name for GMT
 	"Mon Jan 2 2006 15:04:05 GMT-0700",
 }
 

@@ -117,6 +117,7 @@ func TestReset(t *testing.T) {
 		"2026-11-30 12:05:00 UTC":                                        5 * time.Minute,
 		"2026-11-30 12:05:00 +0000 UTC":                                  5 * time.Minute,
 		"2026-Nov-30 12:05:00+0000 UTC":                                  5 * time.Minute,
+		"Mon, 30 Nov 2026 12:05:00 UTC":                                  5 * time.Minute,
 		"2026-11-30 12:05:00 PST":                                        none,
 		"00:01:30":                                                       90 * time.Second,
 		"-1":                                                             none,
