@@ -47,10 +47,10 @@ func (d *diagnostics) drops(line string) bool {
 		return true
 	}
 	d.below = 0
-	if d.hunk = isPatch(trimmed) || d.hunk && line != "" && strings.IndexByte("+- ", line[0]) >= 0; d.hunk {
+	said := unlogged(trimmed)
+	if d.hunk = isPatch(said) || d.hunk && line != "" && strings.IndexByte("+- \r\n", line[0]) >= 0; d.hunk {
 		return true
 	}
-	said := unlogged(trimmed)
 	if d.section = trimmed != "" && (d.section || isSection(said)); d.section {
 		return true
 	}
@@ -122,9 +122,23 @@ func isPlace(line string, word, at int) bool {
 	case 0: // grep's, without numbers: no space behind the colon
 		return first && !bracket && len(rest) > 1 && rest[1] != ' ' && strings.IndexByte(line[:at], '/') > 0
 	case 1:
-		return (first || isTestFile(file)) && (rest == "" || rest[0] == ':') && !strings.HasPrefix(rest, ":in ") // Ruby's exceptions
+		switch {
+		case !first && !isTestFile(file), strings.HasPrefix(rest, ":in "): // Ruby's exceptions
+			return false
+		case rest == "" || rest[0] == ':':
+			return true
+		}
+		return rest[0] == ' ' && (strings.HasSuffix(file, ".feature") || isRule(rest[1:]))
 	}
 	return first || rest != "" && (rest[0] == ':' || rest[0] == ' ')
+}
+
+// isRule reports whether text starts with the number of a linter's rule, such as
+// DL3008.
+func isRule(text string) bool {
+	rule, _, _ := strings.Cut(text, " ")
+	name := strings.TrimRight(rule, "0123456789:")
+	return name != "" && len(rule) >= len(name)+3 && isDigit(rule[len(name)]) && name == strings.ToUpper(name) && isName(name)
 }
 
 // sourceEndings are the endings of files that programs are made of.
@@ -132,7 +146,7 @@ var sourceEndings = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, ending := range strings.Fields(`go mod py pyi ts tsx mts cts js jsx mjs cjs vue svelte rs java kt kts scala groovy gradle c cc cpp cxx h hh hpp
 		m mm cs fs vb swift rb php pl lua ex exs erl hs ml clj dart zig nim sql sh bash ps1 tf proto css scss less html htm xml
-		json yaml yml toml ini cfg conf md rst txt log csv lock`) {
+		feature json yaml yml toml ini cfg conf md rst txt log csv lock`) {
 		m[ending] = true
 	}
 	return m
@@ -148,7 +162,7 @@ func IsSource(name string) bool {
 // isTestFile reports whether a file holds tests by its name: nobody logs from it but
 // they.
 func isTestFile(file string) bool {
-	for _, mark := range [...]string{"_test.", "_spec.", ".test.", ".spec.", "/test_"} {
+	for _, mark := range [...]string{"_test.", "_spec.", ".test.", ".spec.", "/test_", ".feature"} {
 		if strings.Contains(file, mark) {
 			return true
 		}
@@ -189,10 +203,10 @@ func isCall(line string) bool {
 	return name != "" && !isDigit(name[0]) && strings.ContainsAny(strings.TrimRight(name, ".,:"), ".(<$/:") || strings.HasPrefix(rest, "(") && strings.HasSuffix(line, ")") || strings.HasPrefix(rest, "[")
 }
 
-// isExcerpt reports whether a line is of source code, with its number before it,
-// or an arrow to it.
+// isExcerpt reports whether a line is of source code: a comment, or with its number
+// or an arrow before it.
 func isExcerpt(line string) bool {
-	if strings.HasPrefix(line, "--> ") {
+	if strings.HasPrefix(line, "--> ") || strings.HasPrefix(line, "// ") {
 		return true
 	}
 	line = strings.TrimLeft(line, "> ")

@@ -24,6 +24,12 @@ func (e *Evidence) printedCodes(text string) {
 	if before, _, found := strings.Cut(text, "status code: "); found && strings.Contains(text, ", request id: ") { // AWS, the first version in Go
 		e.printedCode(lastCode(before))
 	}
+	if _, rest, found := strings.Cut(text, "googleapi: Error "); found { // …: message, reason
+		line, _, _ := strings.Cut(rest, "\n")
+		if comma := strings.LastIndex(line, ", "); comma >= 0 {
+			e.printedCode(line[comma+len(", "):])
+		}
+	}
 	// AWS's typed exceptions: in Java they come first, in Go where the others have
 	// "api error".
 	if name, _, found := strings.Cut(text, ": "); found && strings.HasSuffix(name, "Exception") && strings.Contains(text, "(Service: ") {
@@ -52,7 +58,7 @@ func (e *Evidence) printedCode(text string) {
 	for end < len(text) && (isWord(text[end]|0x20) || text[end] == '.' && end+1 < len(text) && isWord(text[end+1]|0x20)) {
 		end++
 	}
-	if end < len("Slow") || isDigit(text[0]) || end < len(text) && strings.IndexByte(".,:;)\n", text[end]) < 0 {
+	if end < len("Slow") || isDigit(text[0]) || end < len(text) && strings.IndexByte(".,:;)\r\n", text[end]) < 0 {
 		return
 	}
 	e.Envelope = true

@@ -62,6 +62,9 @@ var denials = [...]string{": invalid", ": no such", ": not ", ": unknown", ": un
 
 // isOperand reports whether a quotation between before and after names a thing.
 func isOperand(before, after string) bool {
+	if strings.Contains(before[max(0, len(before)-64):], "parsing regexp: ") {
+		return true
+	}
 	before = strings.TrimRight(before, " ([")
 	if named, ok := strings.CutSuffix(before, ":"); ok && endsWithWord(lowerASCII(named[max(0, len(named)-12):]), namers) {
 		return true

@@ -10,6 +10,7 @@ func isTest(line string) bool {
 		"FAIL: test", "ERROR: test", "FAIL: Test", "ERROR: Test", // unittest
 		"assert ", "assertion ", "org.junit.ComparisonFailure",
 		"not ok ", "Failure/Error:", "rspec ./", "[xUnit.net ", "[  FAILED  ]", "[ RUN      ]", "Test Case ", "failures:",
+		"Feature: ", "Scenario: ", "Scenario Outline: ", "Given the ", "Given a ", "Given an ", "Then the ", "Then a ", "Then an ", // Cucumber
 	} {
 		if strings.HasPrefix(line, prefix) {
 			return true
@@ -37,7 +38,7 @@ func isTest(line string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(line, "=====") || strings.HasSuffix(line, "[FAIL]") || strings.HasSuffix(line, " ... FAILED") ||
+	return strings.HasPrefix(line, "=====") || strings.HasSuffix(line, "[FAIL]") || strings.HasSuffix(line, "| FAIL |") || strings.HasSuffix(line, " ... FAILED") ||
 		strings.Contains(line, " > ") && strings.HasSuffix(line, " FAILED") || strings.Contains(line, "Test #") && strings.Contains(line, "***")
 }
 
@@ -86,7 +87,7 @@ func isNumbered(line string) bool {
 
 // isPatch reports whether a line starts a patch or a part of one.
 func isPatch(line string) bool {
-	for _, prefix := range [...]string{"diff --git ", "@@ -", "--- a/", "+++ b/", "index "} {
+	for _, prefix := range [...]string{"diff --git ", "@@ -", "--- a/", "+++ b/", "- Expected ", "+ Received ", "- Snapshot ", "Snapshot name: ", "+ actual - expected", "index "} {
 		if strings.HasPrefix(line, prefix) {
 			return prefix != "index " || strings.Contains(line, "..")
 		}

@@ -84,8 +84,9 @@ func isSupposition(lower string) bool {
 	if !startsWithWord(lower, those) && !(startsWithWord(first, supposes) && startsWithWord(rest, subjects)) {
 		return false
 	}
-	const reach = 64
+	const reach, far = 64, 240
 	about := lower[:min(len(lower), reach)]
+	lower = lower[:min(len(lower), far)]
 	of := false
 	for _, part := range supposed {
 		of = of || strings.Contains(about, part)
