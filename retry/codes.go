@@ -163,6 +163,9 @@ var codePatterns = []struct {
 	{badCode, []string{"invalid", "badrequest", "validation", "malformed", "unsupported", "notfound", "nosuch", "unimplemented", "notimplemented", "alreadyexists", "notallowed", "missingparameter"}},
 }
 
+// ownLimits are what a program meets limits of in itself, which are nobody's plan.
+var ownLimits = [...]string{"depth", "recursion", "memorylimit", "stacklimit", "heap", "timelimit"}
+
 // kindOf returns what a code means. Three codes mean different things in
 // different spellings: S3's SlowDown is a throttle and OpenAI's slow_down an
 // overload, Scaleway shouts its throttle, and DashScope's names have dots.
@@ -188,12 +191,13 @@ func kindOf(code string) codeKind {
 		return noCode // a number or a sentence
 	}
 	name := string(plain)
+	own := containsAny(name, ownLimits[:])
 	if strings.HasSuffix(name, "notfound") || strings.HasSuffix(name, "alreadyexists") {
 		return badCode // whatever it is of
 	}
 	wrong := strings.HasPrefix(name, "invalid")
 	for _, p := range codePatterns {
-		if wrong && p.kind != authCode && p.kind != badCode {
+		if wrong && p.kind != authCode && p.kind != badCode || own && p.kind == stopCode {
 			continue
 		}
 		for _, part := range p.parts {

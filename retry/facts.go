@@ -124,9 +124,13 @@ func (f *facts) quotaWindow() (long, short string) {
 			short = name
 		}
 	}
-	if long == "" && f.google() {
-		if lower := strings.ToLower(f.text); strings.Contains(lower, "limit '") && (strings.Contains(lower, "per day") || strings.Contains(lower, "per month")) {
+	if long == "" && (f.google() || f.codes[throttleCode] != "") {
+		switch _, limit, _ := strings.Cut(strings.ToLower(f.text), "limit '"); {
+		case limit == "":
+		case strings.Contains(limit, "per day"), strings.Contains(limit, "per month"):
 			long = "per day"
+		case short == "" && (strings.Contains(limit, " seconds") || strings.Contains(limit, "per minute")):
+			short = "per minute or less"
 		}
 	}
 	return long, short

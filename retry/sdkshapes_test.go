@@ -116,6 +116,7 @@ type (
 	oldAWSError     struct{ code, text string } // aws-sdk-go awserr.Error
 	statusError     struct{ status int }        // of many a home-made client
 	httpStatusError struct{ status int }        // the same
+	headerError     int                         // the same
 	respError       struct{ Resp *http.Response }
 	secondsError    struct { // the same
 		StatusCode int
@@ -186,6 +187,9 @@ func (e statusError) Error() string       { return "call failed" }
 func (e statusError) Status() int         { return e.status }
 func (e httpStatusError) Error() string   { return "call failed" }
 func (e httpStatusError) HTTPStatus() int { return e.status }
+func (e headerError) StatusCode() int     { return int(e) }
+func (e headerError) Header() http.Header { return http.Header{"Retry-After": {"6"}} }
+func (e headerError) Error() string       { return "call failed" }
 func (e *respError) Error() string        { return "call failed" }
 func (e secondsError) Error() string      { return "call failed" }
 func (e textualError) Error() string      { return "call failed" }
@@ -256,6 +260,8 @@ func TestStandard_ShapesOfSDKs(t *testing.T) {
 		"a method Status":       {statusError{503}, retry.Overloaded, 0, ""},
 		"a method HTTPStatus":   {httpStatusError{401}, retry.Auth, 0, ""},
 		"no HTTPStatus":         {httpStatusError{0}, retry.Unknown, 0, ""},
+		"a method Header":       {headerError(429), retry.RateLimited, 6 * time.Second, ""},
+		"a Header beside a 404": {headerError(404), retry.Fatal, 0, ""},
 		"a field Resp":          {&respError{answer(429, "Retry-After", "20")}, retry.RateLimited, 20 * time.Second, ""},
 		"no Resp":               {&respError{}, retry.Unknown, 0, ""},
 		"an exit status":        {statusError{1}, retry.Unknown, 0, ""},

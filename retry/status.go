@@ -115,7 +115,7 @@ func (f *facts) byGRPC() finding {
 	if code <= 0 || code >= len(grpcClasses) {
 		return finding{}
 	}
-	if p := f.words[fatalPhrase]; p != "" && (code == 8 || code == 2 || code == 13) {
+	if p := f.words[fatalPhrase]; p != "" && (code == 8 || code == 2 || code == 13 || code == 14) {
 		return finding{class: Fatal, kind: "words", what: p}
 	}
 	if p := f.full(); p != "" && (code == 8 || code == 14) && f.words[transientPhrase] == "" {

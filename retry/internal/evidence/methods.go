@@ -54,7 +54,7 @@ func hasMethods(err error) bool {
 	case interface{ StatusCode() int }, interface{ HTTPStatusCode() int }, interface{ HTTPStatus() int }, interface{ GetHttpStatusCode() int }, interface{ HTTPCode() int },
 		interface{ GetHTTPStatusCode() int }, interface{ GetStatusCode() int }, interface{ GetCode() string }, interface{ RetryAfter() time.Time },
 		interface{ ErrorCode() string }, interface{ ErrorMessage() string }, interface{ Reason() string }, interface{ Metadata() map[string]string },
-		interface{ Meta() http.Header }, interface{ RawJSON() string }, interface{ DumpResponse(bool) []byte },
+		interface{ Meta() http.Header }, interface{ Header() http.Header }, interface{ RawJSON() string }, interface{ DumpResponse(bool) []byte },
 		interface{ RetryAfter() time.Duration }, interface{ GetRetryAfter() time.Duration }, interface{ NextRetryDelay() time.Duration },
 		interface{ Timeout() bool }, interface{ Temporary() bool }, interface{ ConnectionError() bool }, interface{ CanceledError() bool },
 		interface{ Retryable() bool }, interface{ RetryableError() bool }, interface{ NonRetryable() bool }, interface{ ExitCode() int }:
@@ -82,6 +82,9 @@ func (e *Evidence) sdkMethods(err error) {
 	}
 	if x, ok := err.(interface{ Meta() http.Header }); ok {
 		try(func() { e.Header.read(x.Meta()) })
+	}
+	if x, ok := err.(interface{ Header() http.Header }); ok {
+		try(func() { e.Header.read(x.Header()) })
 	}
 	if x, ok := err.(interface{ RawJSON() string }); ok {
 		try(func() { e.Text(x.RawJSON(), true) })
