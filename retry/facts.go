@@ -125,7 +125,7 @@ func (f *facts) quotaWindow() (long, short string) {
 		}
 	}
 	if long == "" && (f.google() || f.codes[throttleCode] != "") {
-		switch _, limit, _ := strings.Cut(strings.ToLower(f.text), "limit '"); {
+		switch _, limit, _ := strings.Cut(f.spaced, "limit '"); {
 		case limit == "":
 		case strings.Contains(limit, "per day"), strings.Contains(limit, "per month"):
 			long = "per day"
