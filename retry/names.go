@@ -29,7 +29,7 @@ func spaceOut(text string) (string, []span) {
 		n := nameAt(text, at)
 		start := b.Len()
 		writeWords(&b, text[at:n.end])
-		if n.isPath(text[at:n.end]) || (n.isIdentifier() && !strings.HasPrefix(text[at:], "EAI_") || isQuoted(text, at, n.end)) && !n.says(text, at) {
+		if n.isPath(text[at:n.end]) || (n.isIdentifier() && !isNetwork(text[at:]) || isQuoted(text, at, n.end)) && !n.says(text, at) {
 			own = append(own, span{start, b.Len()})
 		}
 		at = n.end
@@ -134,6 +134,12 @@ func (n *name) isPath(s string) bool {
 }
 
 func (n *name) isIdentifier() bool { return n.hump || n.under || n.scoped }
+
+// isNetwork reports whether text starts with a network's error as the resolver and
+// Chromium name it, which are phrases themselves.
+func isNetwork(text string) bool {
+	return strings.HasPrefix(text, "EAI_") || strings.HasPrefix(text, "net::ERR_")
+}
 
 // isQuoted reports whether text[start:end] is all that stands in quotation marks.
 func isQuoted(text string, start, end int) bool {

@@ -159,7 +159,7 @@ func (e *Evidence) own(m *members, depth int) {
 			e.say(v.Text(), depth+1)
 		}
 	}
-	for _, k := range [...]key{kMessage, kDetail, kDetails, kInnerError, kExtensions, kParameters, kBody, kCauses, kCause} {
+	for _, k := range [...]key{kMessage, kDetail, kDetails, kInnerError, kExtensions, kParameters, kBody, kData, kCauses, kCause} {
 		if v := m[k]; v.Kind() == loosejson.Object || v.Kind() == loosejson.Array {
 			e.value(v, depth+1, true)
 		}

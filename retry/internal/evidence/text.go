@@ -67,13 +67,13 @@ func (e *Evidence) objects(text string, depth int, isError bool) string {
 	found := 0
 	visit := func(before string, v loosejson.Value) {
 		found++
-		e.value(v, depth+1, isError || announced(before))
+		e.value(v, depth+1, isError || announced(before) || isRefusal(v))
 	}
 	rest := loosejson.Find(text, maxItems, visit)
 	if found > 0 {
 		return rest
 	}
-	if trimmed := strings.TrimLeft(text, " \t\r\n"); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') {
+	if trimmed := strings.TrimLeft(text, " \t\r\n"); startsValue(trimmed) {
 		if v, ok := loosejson.Parse(trimmed); ok { // cut off at its end
 			visit("", v)
 			return ""
@@ -90,7 +90,7 @@ func (e *Evidence) objects(text string, depth int, isError bool) string {
 // "received error while streaming: {…}", "FAILED! => {…}" and "429 Too Many
 // Requests {…}".
 func announced(before string) bool {
-	line := strings.TrimSpace(before[max(strings.LastIndexByte(before, '\n')+1, len(before)-64):])
+	line := strings.TrimSpace(before[max(strings.LastIndexByte(before, '\n')+1, len(before)-160):])
 	if strings.HasSuffix(strings.TrimRight(line, `["'`), `". Details: `) { // of Google's client for Python
 		return true
 	}
@@ -102,6 +102,29 @@ func announced(before string) bool {
 		}
 	}
 	return statusIn(line) != 0
+}
+
+// startsValue reports whether text starts as an object does, or an array of what is
+// of interest, and not with a logger's brackets.
+func startsValue(text string) bool {
+	inside, ok := strings.CutPrefix(text, "[")
+	if !ok {
+		return strings.HasPrefix(text, "{")
+	}
+	inside = strings.TrimLeft(inside, " \t\r\n")
+	return inside != "" && strings.IndexByte("{[\"", inside[0]) >= 0
+}
+
+// isRefusal reports whether an object is an answer's body by what is in it: the
+// status of an error, a code and a message. Some SDKs print no more of theirs.
+func isRefusal(v loosejson.Value) bool {
+	var m members
+	m.read(v)
+	status, ok := m[kStatus].Int()
+	if !ok {
+		status, ok = m[kStatusCode].Int()
+	}
+	return ok && status >= 400 && status < 600 && m[kMessage].Text() != "" && (m[kCode].Kind() == loosejson.String || m[kType].Kind() == loosejson.String)
 }
 
 func (e *Evidence) value(v loosejson.Value, depth int, isError bool) {
