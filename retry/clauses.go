@@ -80,7 +80,12 @@ func isDenied(text string) bool {
 
 // isMissing is isDenied for words that are no name by their looks.
 func isMissing(text string) bool {
-	return strings.HasPrefix(text, ": no such file") || strings.HasPrefix(text, ": command not found")
+	for _, denial := range [...]string{": no such file", ": command not found", " already exists", " does not exist"} {
+		if strings.HasPrefix(text, denial) {
+			return true
+		}
+	}
+	return false
 }
 
 func isLineStart(text string) bool {

@@ -81,15 +81,15 @@ func lastCode(text string) string {
 }
 
 // printedHeaders notes the headers of an answer that languages print as members of
-// their errors: 'retry-after': '8', "x-ratelimit-reset": "1796040120", and Rust's
-// retry_after: Some(9s).
+// their errors: 'retry-after': '8', "x-ratelimit-reset": "1796040120", Rust's
+// retry_after: Some(9s), and those that are printed as they came.
 func (e *Evidence) printedHeaders(text string) {
 	for rest := text; ; {
 		name, after, found := strings.Cut(rest, ": ")
 		if !found {
 			return
 		}
-		rest = after
+		rest, after = after, after[:min(len(after), 256)] // no header of interest is longer
 		if wait, ok := strings.CutPrefix(after, "Some("); ok && endsWithWord(lowerASCII(name[max(0, len(name)-12):]), []string{"retry_after"}) {
 			wait, _, _ = strings.Cut(wait, ")")
 			if d, ok := when.Reset(wait, e.Now); ok {
@@ -97,10 +97,15 @@ func (e *Evidence) printedHeaders(text string) {
 			}
 			continue
 		}
-		name, quoted := quotedEnd(name)
+		inside, quoted := quotedEnd(name)
 		value, ok := quotedStart(strings.TrimLeft(after, "[ "))
-		if lower := lowerASCII(name); quoted && ok && (strings.Contains(lower, "retry-after") || strings.Contains(lower, "ratelimit")) {
-			e.Header.set(name, value)
+		if !quoted { // as they came over the wire, or as curl shows them
+			inside = strings.TrimLeft(name[strings.LastIndexByte(name, '\n')+1:], "< ")
+			value, _, _ = strings.Cut(after, "\n")
+			value, ok = strings.TrimRight(value, "\r"), isName(inside)
+		}
+		if lower := lowerASCII(inside); ok && (quoted && strings.Contains(lower, "retry-after") || strings.Contains(lower, "ratelimit")) {
+			e.Header.set(inside, value)
 		}
 	}
 }

@@ -81,6 +81,8 @@ func isOperand(before, after string) bool {
 	switch {
 	case operandLeads[word], start > 0 && before[start-1] == '#': // issue #12 "…"
 		return true
+	case strings.HasPrefix(after, " should "):
+		return true
 	case word != "" && reportLeads[word]:
 		return false
 	}

@@ -53,7 +53,7 @@ func isExpectation(line string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(line, "got ") && strings.Contains(line, ", want ")
+	return hasWord(line, "got") && strings.Contains(line, ", want ")
 }
 
 // isTimed reports whether a line ends with a duration in brackets.

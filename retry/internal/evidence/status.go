@@ -238,6 +238,9 @@ func (n *numeral) isAssertion() bool {
 	const reach = 40
 	before, after := n.line()
 	before, after = before[max(0, len(before)-reach):], after[:min(len(after), reach)]
+	if strings.HasPrefix(after, " expected") {
+		return true
+	}
 	for _, word := range [...]string{"expected", "expect", "want", "wanted", "assert"} {
 		if hasWord(before, word) {
 			return true

@@ -101,18 +101,31 @@ func announced(before string) bool {
 			}
 		}
 	}
+	if strings.HasSuffix(line, "Error") || strings.HasSuffix(line, "Exception") { // its type
+		return true
+	}
+	if line == "" { // the body of an answer that is printed whole
+		head := before[max(0, len(before)-2<<10):]
+		line, _, _ = strings.Cut(head[max(0, strings.LastIndex(head, "HTTP/")):], "\n")
+		if !strings.HasPrefix(line, "HTTP/") {
+			return false
+		}
+	}
 	return statusIn(line) != 0
 }
 
 // startsValue reports whether text starts as an object does, or an array of what is
 // of interest, and not with a logger's brackets.
 func startsValue(text string) bool {
-	inside, ok := strings.CutPrefix(text, "[")
-	if !ok {
-		return strings.HasPrefix(text, "{")
+	if text == "" || text[0] != '{' && text[0] != '[' {
+		return false
 	}
-	inside = strings.TrimLeft(inside, " \t\r\n")
-	return inside != "" && strings.IndexByte("{[\"", inside[0]) >= 0
+	inside := strings.TrimLeft(text[1:], " \t\r\n")
+	end := 0
+	for end < len(inside) && isWord(inside[end]|0x20) {
+		end++
+	}
+	return inside != "" && (strings.IndexByte("{[\"'", inside[0]) >= 0 || end > 0 && strings.HasPrefix(inside[end:], ":") && text[0] == '{')
 }
 
 // isRefusal reports whether an object is an answer's body by what is in it: the
