@@ -12,6 +12,11 @@ func isDocument(line string) bool {
 	case strings.HasPrefix(line, "On instance"), strings.HasPrefix(line, "Failed validating "): // a schema's
 		return true
 	}
+	for _, prefix := range [...]string{"##[debug]", "::debug::", "::error file=", "::warning "} { // of GitHub's and Azure's pipelines
+		if strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
 	return isOption(line) || isSetting(line) || isRow(line) || isMetric(line) || isChange(line) || isRemark(line)
 }
 
@@ -34,7 +39,11 @@ func isSetting(line string) bool {
 		key = strings.Trim(key, `"'`)
 		return isName(key) && (isOfLimits(key) || len(key) == 3 && isDigit(key[0]))
 	}
-	key, _, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+	trace, traced := strings.CutPrefix(line, "+ ") // bash -x
+	key, _, ok := strings.Cut(strings.TrimPrefix(trace, "export "), "=")
+	if traced {
+		return ok && isName(key)
+	}
 	return ok && isName(key) && key == strings.ToUpper(key) && isOfLimits(key)
 }
 

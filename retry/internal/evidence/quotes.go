@@ -48,7 +48,7 @@ func closing(text string, quote byte) int {
 var operandLeads = wordSet(`parsing parse opening open reading read writing write removing remove renaming rename stat unlink create delete find import
 	issue request pr commit branch tag file directory folder path pathspec title titled subject name named called module member database relation table column
 	constraint index function method class type field key label test tests case job step task target option flag argument parameter attribute property variable value
-	near string literal symbol identifier it describe context scenario spec expected want expect section heading template command worker agent stage item pool group`)
+	license near string literal symbol identifier it describe context scenario spec expected want expect section heading template command worker agent stage item pool group`)
 
 // namers are the words before a colon and the name of a thing.
 var namers = []string{"keyerror", "value", "title", "subject", "symbol", "literal", "key"}

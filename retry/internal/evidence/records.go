@@ -11,7 +11,7 @@ import (
 // object a line, that report an error, in place of the records. Their messages are
 // free text: loggers wrap everything, not only what a provider answered.
 func (e *Evidence) logged(text string) string {
-	if !strings.Contains(text, `evel"`) && !strings.Contains(text, `everity"`) && !strings.Contains(text, `"lvl"`) {
+	if !strings.Contains(text, `evel"`) && !strings.Contains(text, `everity"`) && !strings.Contains(text, `"lvl"`) && !strings.Contains(text, `"@l"`) {
 		return text
 	}
 	var kept strings.Builder
@@ -37,9 +37,11 @@ func (e *Evidence) record(v loosejson.Value) (words string, is bool) {
 		switch strings.TrimLeft(lowerASCII(name), "@") {
 		case "level", "severity", "lvl", "l", "loglevel", "log_level", "levelname":
 			is = is || isFailure(value)
-		case "msg", "message", "m", "event":
+		case "log": // Elastic's
+			value.Members(func(name string, level loosejson.Value) { is = is || name == "level" && isFailure(level) })
+		case "msg", "message", "m", "mt", "event", "textpayload":
 			message = value.Text()
-		case "err", "error", "exception", "cause":
+		case "err", "error", "exception", "cause", "x":
 			if value.Kind() == loosejson.Object {
 				failure = value
 			} else {
@@ -58,6 +60,9 @@ func (e *Evidence) record(v loosejson.Value) (words string, is bool) {
 	}
 	if failure.Kind() == loosejson.Object {
 		e.value(failure, 1, true)
+		var inner members
+		inner.read(failure)
+		cause = inner[kMessage].Text()
 	}
 	e.waits(&m)
 	if cause != "" {

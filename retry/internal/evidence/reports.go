@@ -16,6 +16,9 @@ func isTest(line string) bool {
 			return true
 		}
 	}
+	if strings.HasPrefix(line, "Benchmark") && strings.Contains(line, " ns/op") {
+		return true
+	}
 	first, rest, _ := strings.Cut(line, " ")
 	if strings.Contains(first, "AssertionError") || strings.Contains(first, "AssertionFailedError") || isExpectation(line) {
 		return true // what a test expected of the program, not what a provider said

@@ -121,16 +121,19 @@ var (
 var otherStatuses = []string{"order status", "payment status", "invoice status", "shipment status", "delivery status", "ticket status", "exit status"}
 
 // isCompared reports whether a program compares or sets the status that stands at
-// the end of before, or it is a part of a key: "$status = 429", "status == 429",
-// "dup key: { status: 429 }".
+// the end of before, or it is a flag's, or a part of a key: "$status = 429",
+// "status == 429", "--status 429", "dup key: { status: 429 }".
 func (n *numeral) isCompared(before string) bool {
 	sign := n.before[len(before):]
 	if strings.Contains(sign, "==") {
 		return true
 	}
 	start := len(before)
-	for start > 0 && (isWord(before[start-1]) || before[start-1] == '.') {
+	for start > 0 && (isWord(before[start-1]) || before[start-1] == '.' || before[start-1] == '-') {
 		start--
+	}
+	if strings.HasPrefix(before[start:], "--") {
+		return true
 	}
 	before = before[:start]
 	return strings.HasSuffix(before, "$") || strings.HasSuffix(strings.TrimRight(before, " {"), " key:")
