@@ -47,8 +47,8 @@ var (
 	those = []string{"users who", "users that", "clients who", "clients that", "callers who", "callers that", "requests that", "calls that"}
 	// supposed is what of.
 	supposed = []string{"limit", "quota", "throttl", "overload", "exceed", "answer", "return", "respond", "429", "503", "529"}
-	// past are the words of what has come about.
-	past = []string{"returned", "answered", "responded", "received", "got", "was", "were", "had", "has", "have", "failed", "exhausted"}
+	// past are the words of what has come about, and of how it ends.
+	past = []string{"reset", "resets", "renews", "returned", "answered", "responded", "received", "got", "was", "were", "had", "has", "have", "failed", "exhausted"}
 )
 
 // suppositionIn returns where in a sentence a supposition starts that goes on to

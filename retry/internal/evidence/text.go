@@ -129,15 +129,17 @@ func startsValue(text string) bool {
 }
 
 // isRefusal reports whether an object is an answer's body by what is in it: the
-// status of an error, a code and a message. Some SDKs print no more of theirs.
+// status of an error, and what such bodies have beside it. Some SDKs print no more
+// of theirs.
 func isRefusal(v loosejson.Value) bool {
 	var m members
 	m.read(v)
-	status, ok := m[kStatus].Int()
-	if !ok {
-		status, ok = m[kStatusCode].Int()
+	if status, ok := m[kStatusCode].Int(); ok {
+		return status >= 400 && status < 600 && m[kMessage].Text() != ""
 	}
-	return ok && status >= 400 && status < 600 && m[kMessage].Text() != "" && (m[kCode].Kind() == loosejson.String || m[kType].Kind() == loosejson.String)
+	status, ok := m[kStatus].Int()
+	return ok && status >= 400 && status < 600 &&
+		(m[kTitle].Text() != "" || m[kMessage].Text() != "" && (m[kCode].Kind() == loosejson.String || m[kType].Kind() == loosejson.String))
 }
 
 func (e *Evidence) value(v loosejson.Value, depth int, isError bool) {
