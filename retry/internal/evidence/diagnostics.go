@@ -7,7 +7,7 @@ import "strings"
 // below them. They quote the program that is being worked on, not a provider: its
 // names, its tests, its history, its documents may well be about rate limits.
 func withoutDiagnostics(text string) string {
-	var d diagnostics
+	d := diagnostics{pointers: strings.IndexByte(text, '^') >= 0}
 	kept, from := strings.Builder{}, 0 // text[from:at] is not yet in kept
 	for at := 0; at < len(text); {
 		end := strings.IndexByte(text[at:], '\n') + 1
@@ -15,7 +15,7 @@ func withoutDiagnostics(text string) string {
 			end = len(text) - at
 		}
 		line := text[at : at+end]
-		if d.drops(line) {
+		if d.drops(line) || d.pointers && isPointer(text[at+end:]) {
 			kept.WriteString(text[from:at])
 			if strings.HasSuffix(strings.TrimRight(line, "\r\n"), " {") {
 				kept.WriteString("{\n") // Node prints an error's members behind its stack
@@ -37,6 +37,8 @@ type diagnostics struct {
 	report  bool // a test runner counts its failures
 	hunk    bool // in a patch
 	section bool // up to the next empty line
+
+	pointers bool // there may be lines that point at a place in the line above
 }
 
 func (d *diagnostics) drops(line string) bool {
@@ -58,7 +60,7 @@ func (d *diagnostics) drops(line string) bool {
 	switch {
 	case trimmed == "":
 		return false
-	case isPlaced(trimmed), isFrame(trimmed), isTest(said), isExcerpt(trimmed), isCompilerCode(said), isCommit(said), isDocument(said), d.report && isNumbered(trimmed):
+	case isPlaced(trimmed), isFrame(trimmed), isTest(said), isExcerpt(trimmed), isStylish(trimmed), isCompilerCode(said), isCommit(said), isDocument(said), d.report && isNumbered(trimmed):
 		d.below = indent + 1
 		return true
 	}
@@ -136,7 +138,8 @@ func isPlace(line string, word, at int) bool {
 // isRule reports whether text starts with the number of a linter's rule, such as
 // DL3008.
 func isRule(text string) bool {
-	rule, _, _ := strings.Cut(text, " ")
+	rule, _, _ := strings.Cut(text[:min(len(text), 24)], " ")
+	rule, _, _ = strings.Cut(rule, "/")
 	name := strings.TrimRight(rule, "0123456789:")
 	return name != "" && len(rule) >= len(name)+3 && isDigit(rule[len(name)]) && name == strings.ToUpper(name) && isName(name)
 }
@@ -215,6 +218,28 @@ func isExcerpt(line string) bool {
 		end++
 	}
 	return end > 0 && (strings.HasPrefix(strings.TrimLeft(line[end:], " "), "|") || strings.HasPrefix(line[end:], ":  ") || strings.HasPrefix(line[end:], ":\t"))
+}
+
+// isPointer reports whether text starts with a line that only points at a place in
+// the line before it, as in
+//
+//	throw new Error("too many requests"
+//	                                  ^
+func isPointer(text string) bool {
+	line, _, _ := strings.Cut(text, "\n")
+	line = strings.Trim(unlogged(line), " \t\r|")
+	return line != "" && strings.IndexByte(line, '^') >= 0 && strings.Trim(line, "^~-") == ""
+}
+
+// isStylish reports whether a line is a linter's, below the name of the file:
+// "42:10  error  …".
+func isStylish(line string) bool {
+	end := 0
+	for end < len(line) && (isDigit(line[end]) || line[end] == ':' && end > 0) {
+		end++
+	}
+	place, level := line[:end], strings.TrimLeft(line[end:], " ")
+	return strings.IndexByte(place, ':') > 0 && startsWithAny(level, []string{"error  ", "warning  ", "error\t", "warning\t", "suggestion  "})
 }
 
 // isCompilerCode reports whether a line is an error with a compiler's number, such

@@ -35,6 +35,8 @@ func TestWithoutDiagnostics(t *testing.T) {
 		"metrics":                      {"x_total{code=\"429\"} 12\nx{code=\"429\"} failed\n", "x{code=\"429\"} failed\n"},
 		"changes":                      {"- [x] HTTP 429\nfix(llm): HTTP 429\n- Fixed: HTTP 429\nbuild: HTTP 503\n", "build: HTTP 503\n"},
 		"remarks":                      {"1. `x.go`: HTTP 429\n- x.go:12 HTTP 429\n- x.csv: HTTP 503\n", "- x.csv: HTTP 503\n"},
+		"what is pointed at":           {"x.rb: no\nraise \"HTTP 429\"\n      ^~~~\nend\n", "x.rb: no\n      ^~~~\nend\n"},
+		"below the name of a file":     {"x.md\n 42:10  error  HTTP 429\n11:59 error: HTTP 503\n", "x.md\n11:59 error: HTTP 503\n"},
 		"CRLF":                         {"x.c:1:2: no\r\nend\r\n", "end\r\n"},
 		"nothing":                      {"", ""},
 	} {

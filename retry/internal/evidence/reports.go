@@ -9,6 +9,7 @@ func isTest(line string) bool {
 		"E   ", ">   ", "____", // pytest
 		"FAIL: test", "ERROR: test", "FAIL: Test", "ERROR: Test", // unittest
 		"assert ", "assertion ", "org.junit.ComparisonFailure",
+		"to equal", "to contain ", "to match ", "Failed example:", ">> Issue: ", // Gomega, doctest, bandit
 		"not ok ", "Failure/Error:", "rspec ./", "[xUnit.net ", "[  FAILED  ]", "[ RUN      ]", "Test Case ", "failures:",
 		"Feature: ", "Scenario: ", "Scenario Outline: ", "Given the ", "Given a ", "Given an ", "Then the ", "Then a ", "Then an ", // Cucumber
 	} {
@@ -26,7 +27,11 @@ func isTest(line string) bool {
 	switch first {
 	case "FAILED", "FAIL", "ERROR", "PASSED", "PASS":
 		name, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
-		return strings.Contains(name, "::") || IsSource(name)
+		return strings.Contains(name, "::") || name == "[" || IsSource(name)
+	case "Expected", "Expected:", "Actual:", "Got:", "Received:":
+		return rest == "" // what is below it
+	case "⧗": // commitlint
+		return true
 	case "test": // cargo
 		return strings.Contains(rest, " ... ")
 	case "Failed", "Passed": // dotnet
@@ -35,6 +40,9 @@ func isTest(line string) bool {
 		return strings.HasSuffix(line, first)
 	case "●", "✕", "✗", "✘", "✖", "×", "❯", "✓", "√", "✔": // jest, vitest, mocha, ava; spinners have them too
 		return isTimed(line) || strings.Contains(rest, " › ") || strings.Contains(rest, " > ")
+	}
+	if strings.Contains(line, " [It] ") || strings.Contains(line, " [BeforeEach] ") { // Ginkgo
+		return true
 	}
 	for _, words := range [...]string{"Unable to find an element", "Expected to find "} { // of a page under test
 		if strings.Contains(line, words) {
