@@ -54,12 +54,10 @@ func isSection(line string) bool {
 		file, _, _ := strings.Cut(line[len("In "):], " line ")
 		return IsSource(file)
 	}
-	key, ok := strings.CutPrefix(line, "[")
-	if key, ok = strings.CutSuffix(key, "]"); !ok {
-		return false
-	}
+	key, opened := strings.CutPrefix(line, "[")
+	key, closed := strings.CutSuffix(key, "]")
 	key = strings.ReplaceAll(key, ".", "_")
-	return isName(key) && isOfLimits(key)
+	return opened && closed && isName(key) && isOfLimits(key)
 }
 
 func isOfLimits(name string) bool {
