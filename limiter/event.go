@@ -2,10 +2,10 @@ package limiter
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
+
+	"github.com/holdoff-go/holdoff/internal/hook"
 )
 
 // An EventKind says what changed, in one stable word.
@@ -118,29 +118,11 @@ func (n *notifier) active() bool { return n.onEvent != nil || n.logger != nil }
 
 func (n *notifier) send(e Event) {
 	if n.logger != nil {
-		n.guard("Config.Logger", func() { n.log(e) })
+		hook.Call(n.logger, "Config.Logger", func() { n.log(e) })
 	}
 	if n.onEvent != nil {
-		n.guard("Config.OnEvent", func() { n.onEvent(e) })
+		hook.Call(n.logger, "Config.OnEvent", func() { n.onEvent(e) })
 	}
-}
-
-// guard calls f, which calls the host's function: a panic in that must not take
-// the fleet down. It is logged.
-func (n *notifier) guard(function string, f func()) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		logger := n.logger
-		if logger == nil {
-			logger = slog.Default()
-		}
-		defer func() { _ = recover() }() // the logger itself may be what panics
-		logger.Error("holdoff: "+function+" panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	}()
-	f()
 }
 
 // log writes one warning for each pause and one record for its end, not one a

@@ -1,6 +1,10 @@
 package limiter
 
-import "time"
+import (
+	"time"
+
+	"github.com/holdoff-go/holdoff/internal/hook"
+)
 
 // ReportRateLimited is the hook for a refusal: the upstream said no, and stated
 // that retryAfter should pass first; zero, negative and past times state nothing.
@@ -67,7 +71,7 @@ func (l *Limiter) askCut() (n *int) {
 		return nil
 	}
 	l.unlock()
-	l.notify.guard("Config.Cut", func() {
+	hook.Call(l.notify.logger, "Config.Cut", func() {
 		cut := l.cut(budget, inFlight)
 		n = &cut
 	})

@@ -2,11 +2,10 @@ package spawn
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
+	"github.com/holdoff-go/holdoff/internal/hook"
 	"github.com/holdoff-go/holdoff/retry"
 )
 
@@ -34,38 +33,20 @@ type notifier struct {
 
 func (n *notifier) event(e Event, worker func(Event)) {
 	if n.logger != nil {
-		n.guard("Config.Logger", func() { n.log(e) })
+		hook.Call(n.logger, "Config.Logger", func() { n.log(e) })
 	}
 	if worker != nil {
-		n.guard("Worker.OnEvent", func() { worker(e) })
+		hook.Call(n.logger, "Worker.OnEvent", func() { worker(e) })
 	}
 	if n.onEvent != nil {
-		n.guard("Config.OnEvent", func() { n.onEvent(e) })
+		hook.Call(n.logger, "Config.OnEvent", func() { n.onEvent(e) })
 	}
 }
 
 func (n *notifier) death(d Death) {
 	if n.onDeath != nil {
-		n.guard("Config.OnDeath", func() { n.onDeath(d) })
+		hook.Call(n.logger, "Config.OnDeath", func() { n.onDeath(d) })
 	}
-}
-
-// guard calls f, which calls the host's function: a panic in that must not take
-// the fleet down. It is logged.
-func (n *notifier) guard(function string, f func()) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		logger := n.logger
-		if logger == nil {
-			logger = slog.Default()
-		}
-		defer func() { _ = recover() }() // the logger itself may be what panics
-		logger.Error("holdoff: "+function+" panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	}()
-	f()
 }
 
 func (n *notifier) log(e Event) {

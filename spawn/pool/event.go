@@ -2,12 +2,11 @@ package pool
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strconv"
 	"time"
 
+	"github.com/holdoff-go/holdoff/internal/hook"
 	"github.com/holdoff-go/holdoff/retry"
 )
 
@@ -106,37 +105,20 @@ func (r *Rota) unlock() {
 
 func (n *notifier) tell(e Event) {
 	if n.logger != nil {
-		n.guard("Config.Logger", func() { n.log(e) })
+		hook.CallDiscreetly(n.logger, "pool: Config.Logger", func() { n.log(e) })
 	}
 	if n.onEvent != nil {
-		n.guard("Config.OnEvent", func() { n.onEvent(e) })
+		hook.CallDiscreetly(n.logger, "pool: Config.OnEvent", func() { n.onEvent(e) })
 	}
 }
 
-// guard calls f, which calls the host's function: a panic in that is contained and
-// logged, without its value, which may hold what the function was at.
-func (n *notifier) guard(function string, f func()) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		logger := n.logger
-		if logger == nil {
-			logger = slog.Default()
-		}
-		defer func() { _ = recover() }() // the logger itself may be what panics
-		logger.Error("holdoff: pool: "+function+" panicked", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-	}()
-	f()
-}
-
-// apart is guard on a goroutine of its own, so that no Goexit ends this one.
+// apart calls the host's function f on a goroutine of its own, so that no Goexit ends
+// this one.
 func (n *notifier) apart(function string, f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		n.guard(function, f)
+		hook.CallDiscreetly(n.logger, "pool: "+function, f)
 	}()
 	<-done
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"time"
 
+	"github.com/holdoff-go/holdoff/internal/hook"
 	"github.com/holdoff-go/holdoff/retry"
 )
 
@@ -212,7 +213,7 @@ func (r *Rota) refresh() {
 	look := r.looks
 	r.mu.Unlock()
 	for i := range r.members {
-		r.notify.guard("Config.Fingerprint", func() { r.see(i, look, sha256.Sum256([]byte(r.fingerprint(i)))) })
+		hook.CallDiscreetly(r.notify.logger, "pool: Config.Fingerprint", func() { r.see(i, look, sha256.Sum256([]byte(r.fingerprint(i)))) })
 	}
 }
 
